@@ -1,0 +1,1 @@
+"""Unit testing for soft logic: an evaluation engine for conversational AI."""

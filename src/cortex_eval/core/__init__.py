@@ -1,0 +1,82 @@
+"""Pure values that every room shares."""
+
+from cortex_eval.core.case import Attachment, Case, Criterion, Expected, Role, ToolCall, Turn
+from cortex_eval.core.codec import (
+    case_from_json,
+    case_from_mapping,
+    expected_from_mapping,
+    reply_from_json,
+    score_from_mapping,
+    to_json,
+)
+from cortex_eval.core.errors import (
+    CortexError,
+    InputError,
+    JudgeError,
+    Problem,
+    StorageError,
+    TargetError,
+    did_you_mean,
+)
+from cortex_eval.core.record import DatasetVersion, Result, RunRecord
+from cortex_eval.core.redact import Secret, redact, redact_bytes, shorten
+from cortex_eval.core.registry import Registry, check_settings, short_repr
+from cortex_eval.core.result import (
+    Direction,
+    Failure,
+    Level,
+    Money,
+    Reply,
+    ResultKey,
+    RunStatus,
+    Score,
+    Source,
+    Span,
+    State,
+    Usage,
+)
+
+__all__ = [
+    "Attachment",
+    "Case",
+    "CortexError",
+    "Criterion",
+    "DatasetVersion",
+    "Direction",
+    "Expected",
+    "Failure",
+    "InputError",
+    "JudgeError",
+    "Level",
+    "Money",
+    "Problem",
+    "Registry",
+    "Reply",
+    "Result",
+    "ResultKey",
+    "Role",
+    "RunRecord",
+    "RunStatus",
+    "Score",
+    "Secret",
+    "Source",
+    "Span",
+    "State",
+    "StorageError",
+    "TargetError",
+    "ToolCall",
+    "Turn",
+    "Usage",
+    "case_from_json",
+    "case_from_mapping",
+    "check_settings",
+    "did_you_mean",
+    "expected_from_mapping",
+    "redact",
+    "redact_bytes",
+    "reply_from_json",
+    "score_from_mapping",
+    "short_repr",
+    "shorten",
+    "to_json",
+]

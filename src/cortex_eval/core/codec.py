@@ -1,0 +1,104 @@
+"""Values to JSON and back: only what is not at its default is written, and it reads back equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import orjson
+
+from cortex_eval.core.case import Attachment, Case, Criterion, Expected, ToolCall, Turn
+from cortex_eval.core.result import Money, Reply, Score, Span, Usage
+
+
+def to_json(value: object, *, sort_keys: bool = False) -> bytes:
+    """A value as compact JSON, without the fields that are at their defaults."""
+    option = orjson.OPT_PASSTHROUGH_DATACLASS
+    return orjson.dumps(value, default=_to_plain, option=option | orjson.OPT_SORT_KEYS if sort_keys else option)
+
+
+def case_from_json(data: bytes | str) -> Case:
+    """The case that `to_json` wrote."""
+    return case_from_mapping(orjson.loads(data))
+
+
+def case_from_mapping(row: dict[str, Any]) -> Case:
+    """The case with these canonical fields."""
+    row["turns"] = tuple(_turn(turn) for turn in row["turns"])
+    if "history" in row:
+        row["history"] = tuple(_turn(turn) for turn in row["history"])
+    for name in ("passages", "tags", "experts"):
+        if name in row:
+            row[name] = tuple(row[name])
+    return Case(**row)
+
+
+def expected_from_mapping(row: Mapping[str, Any]) -> Expected:
+    """The expectation with these canonical fields."""
+    read: dict[str, Any] = dict(row)
+    if "answers" in read:
+        read["answers"] = tuple(read["answers"])
+    if "tools" in read:
+        read["tools"] = tuple(ToolCall(**call) for call in read["tools"])
+    if "checklist" in read:
+        read["checklist"] = tuple(read["checklist"])
+    if "rubric" in read:
+        read["rubric"] = tuple(Criterion(**{**line, "tags": tuple(line.get("tags", ()))}) for line in read["rubric"])
+    return Expected(**read)
+
+
+def reply_from_json(data: bytes | str) -> Reply:
+    """The reply that `to_json` wrote."""
+    row: dict[str, Any] = orjson.loads(data)
+    if "tool_calls" in row:
+        row["tool_calls"] = tuple(ToolCall(**call) for call in row["tool_calls"])
+    if "usage" in row:
+        usage = row["usage"]
+        if "cost" in usage:
+            usage["cost"] = Money(**{**usage["cost"], "amount": Decimal(usage["cost"]["amount"])})
+        row["usage"] = Usage(**usage)
+    if "attachments" in row:
+        row["attachments"] = tuple(Attachment(**each) for each in row["attachments"])
+    if "spans" in row:
+        row["spans"] = tuple(Span(**each) for each in row["spans"])
+    for name in ("contexts", "citations"):
+        if name in row:
+            row[name] = tuple(row[name])
+    return Reply(**row)
+
+
+def score_from_mapping(name: str, row: Mapping[str, Any]) -> Score:
+    """The score with these stored fields."""
+    return Score(**{"value": None, **row, "name": name})
+
+
+def _turn(row: dict[str, Any]) -> Turn:
+    if "expected" in row:
+        row["expected"] = expected_from_mapping(row["expected"])
+    if "attachments" in row:
+        row["attachments"] = tuple(Attachment(**each) for each in row["attachments"])
+    return Turn(**row)
+
+
+@cache
+def _defaults(kind: type) -> tuple[tuple[str, object], ...]:
+    def default(f: Field[Any]) -> object:
+        factory: Callable[[], object] | Any = f.default_factory
+        return factory() if factory is not MISSING else f.default
+
+    return tuple((f.name, default(f)) for f in fields(kind))
+
+
+def _to_plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: held for name, default in _defaults(type(value)) if (held := getattr(value, name)) != default}
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

@@ -1,0 +1,119 @@
+"""What came back: replies and what scorers say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple
+
+from cortex_eval.core.case import Attachment, ToolCall
+
+State = Literal["passed", "failed", "error_target", "error_judge", "pending", "cancelled"]
+RunStatus = Literal["pending", "running", "paused", "completed", "failed", "cancelled"]
+Level = Literal["turn", "case", "run"]
+Direction = Literal["higher", "lower"]
+Source = Literal["code", "judge", "human"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Money:
+    """An amount with its currency and the price table that it was reckoned by."""
+
+    amount: Decimal
+    currency: str = "USD"
+    price_table: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens and cost of one reply; an unknown price is None, never 0."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: Money | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """One step inside the system under test, as it reported it."""
+
+    name: str
+    start_ms: float = 0.0
+    duration_ms: float = 0.0
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the target answered to one turn."""
+
+    text: str = ""
+    intent: str | None = None
+    entities: Mapping[str, Any] | None = None
+    tool: str | None = None
+    arguments: Mapping[str, Any] | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    label: str | None = None
+    confidence: float | None = None
+    llm_invoked: bool | None = None
+    contexts: tuple[str, ...] = ()
+    """The passages that the target says it used."""
+    citations: tuple[str, ...] = ()
+    language: str | None = None
+    transcript: str | None = None
+    parse_time_ms: float | None = None
+    total_time_ms: float | None = None
+    """Of the attempt that succeeded, as seen from here; waiting for a slot or a retry is not in it."""
+    first_token_ms: float | None = None
+    attempts: int = 1
+    finish_reason: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    attachments: tuple[Attachment, ...] = ()
+    spans: tuple[Span, ...] = ()
+    cached: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    raw: Any = None  # Any: the target's own payload, kept as it came
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What one scorer says about one reply."""
+
+    name: str
+    value: float | None
+    """0.0 is worst, 1.0 is best; None: this scorer has nothing to say about this case."""
+    passed: bool | None = None
+    """None: the engine decides by the scorer's threshold."""
+    reason: str = ""
+    evidence: Any = None  # Any: findings, spans, pairs; whatever JSON can hold
+    measure: float | None = None
+    """The natural figure behind the value (ms, WER, Flesch …)."""
+    unit: str = ""
+    direction: Direction = "higher"
+    """Of the measure."""
+    level: Level = "turn"
+    source: Source = "code"
+    version: str = "1"
+    fingerprint: str = ""
+    """Changes when the scorer's code version, settings or prompt change."""
+
+
+class Failure(NamedTuple):
+    """Why there is no reply, or no verdict."""
+
+    kind: str
+    message: str
+
+
+class ResultKey(NamedTuple):
+    """What makes a result unique."""
+
+    run_id: str
+    case_id: str
+    repeat: int
+    turn: int
+    attempt: int

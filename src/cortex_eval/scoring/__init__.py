@@ -1,0 +1,1 @@
+"""Scorers: deterministic, embedded, judged; one file and one class each."""

@@ -1,0 +1,99 @@
+"""The seam for scorers: what one is, how one is made, how a plan holds one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from cortex_eval.core import Case, Level, Registry, Reply, Score, Secret, to_json
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Looks at one reply. A dataclass whose fields are its settings; it keeps no state between calls.
+
+    A scorer may also say (all optional, read with `getattr`):
+    - `level: ClassVar[Level]`, "turn" by default. A "case" scorer has `score_case(case, replies)` instead of `score`.
+    - `version: ClassVar[str]`, changed whenever the same input may give another score.
+    - `score_batch(pairs)`, a plain method that scores many (case, reply) pairs at once; it is called in a worker
+      thread, for work that would hold up the event loop.
+    """
+
+    async def score(self, case: Case, reply: Reply) -> Score:
+        """What this scorer says of the reply; `JudgeError` when it cannot say anything."""
+
+
+class BatchScorer(Protocol):
+    """A scorer that works on many replies at once, off the event loop."""
+
+    def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
+        """One score for each pair, in order."""
+
+
+class CaseScorer(Protocol):
+    """A scorer that looks at a whole conversation."""
+
+    level: ClassVar[Level]
+
+    async def score_case(self, case: Case, replies: Sequence[Reply]) -> Score:
+        """What this scorer says of the conversation; `replies` has one reply per turn."""
+
+
+AnyScorer = Scorer | BatchScorer | CaseScorer
+
+scorers: Registry[AnyScorer] = Registry(
+    "scorer",
+    {
+        "accuracy": "cortex_eval.scoring.text",
+        "bleu": "cortex_eval.scoring.text",
+        "chrf": "cortex_eval.scoring.text",
+        "contains": "cortex_eval.scoring.text",
+        "exact": "cortex_eval.scoring.text",
+        "performance": "cortex_eval.scoring.performance",
+        "regex": "cortex_eval.scoring.structure",
+        "relevance": "cortex_eval.scoring.semantic",
+        "rouge": "cortex_eval.scoring.text",
+        "safety": "cortex_eval.scoring.safety",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedScorer:
+    """A scorer with its place in a plan."""
+
+    name: str
+    scorer: AnyScorer
+    kind: str
+    """The registered name; `name` may be another one given in the project file."""
+    weight: float = 1.0
+    """Share in the overall score; 0: shown, not counted."""
+    threshold: float | None = None
+    """The score passes at or above it; None: the plan's passing threshold."""
+    critical: bool = False
+    """When it fails, the case fails, whatever the overall score."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def level(self) -> Level:
+        """What it looks at: a turn, a case or a run."""
+        level: Level = getattr(self.scorer, "level", "turn")
+        return level
+
+    @property
+    def version(self) -> str:
+        """The version of the scorer's code."""
+        return str(getattr(self.scorer, "version", "1"))
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the scorer's kind, version or settings change."""
+        settings = {key: repr(value) if isinstance(value, Secret) else value for key, value in self.settings.items()}
+        extra = getattr(self.scorer, "fingerprint", "")
+        text = to_json([self.kind, self.version, settings, str(extra)], sort_keys=True)
+        return hashlib.sha256(text).hexdigest()[:16]
+
+
+ScoreFunction = Callable[[Case, Reply], Any]  # Any: bool, float, Score or None, or an awaitable of one

@@ -1,0 +1,1 @@
+"""Systems under test, and how a conversation is played against them."""

@@ -1,0 +1,79 @@
+"""The seam for targets: what is asked, what a target is, and the door that they come in by."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, ClassVar, Self, overload
+
+from cortex_eval.core import Case, Registry, Reply, Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation(Sequence[Turn]):
+    """All that was said so far, ending with the user's turn that wants a reply.
+
+    It is a sequence of turns, and knows what else goes along with the request.
+    """
+
+    turns: tuple[Turn, ...]
+    case: Case
+    """The case, standing at the turn that is asked."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """The case's own context; from the second turn on also previous_query, previous_intent, previous_entities, turn_number."""
+    session_id: str = ""
+    """The same for all turns of one conversation, different for every other one."""
+    idempotency_key: str = ""
+    """The same whenever this very turn is asked again."""
+
+    @property
+    def text(self) -> str:
+        """What the user says now."""
+        return self.turns[-1].text
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    @overload
+    def __getitem__(self, index: int) -> Turn: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Turn, ...]: ...
+    def __getitem__(self, index: int | slice) -> Turn | tuple[Turn, ...]:
+        return self.turns[index]
+
+
+class Target(ABC):
+    """A system under test. Retries, limits, timing and the order of turns are not its business.
+
+    A subclass is a dataclass whose fields are its settings. It is entered once before the first call and left after
+    the last one, so that connections can be kept.
+    """
+
+    kind: ClassVar[str] = ""
+    is_remote: ClassVar[bool] = False
+    """Its replies may be cached, if the service states a version."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    @abstractmethod
+    async def ask(self, turns: Conversation) -> Reply:
+        """The reply to the last turn; `TargetError` when there is none."""
+
+
+targets: Registry[Target] = Registry(
+    "kind of target",
+    {
+        "chatbot": "cortex_eval.targets.http",
+        "http": "cortex_eval.targets.http",
+        "python": "cortex_eval.targets.local",
+        "recorded": "cortex_eval.targets.recorded",
+    },
+)
