@@ -6,6 +6,7 @@ from cortex_eval.core.codec import (
     case_from_mapping,
     expected_from_mapping,
     reply_from_json,
+    reply_to_json,
     score_from_mapping,
     to_json,
 )
@@ -35,6 +36,7 @@ from cortex_eval.core.result import (
     State,
     Usage,
 )
+from cortex_eval.core.version import __version__
 
 __all__ = [
     "Attachment",
@@ -67,6 +69,7 @@ __all__ = [
     "ToolCall",
     "Turn",
     "Usage",
+    "__version__",
     "case_from_json",
     "case_from_mapping",
     "check_settings",
@@ -75,6 +78,7 @@ __all__ = [
     "redact",
     "redact_bytes",
     "reply_from_json",
+    "reply_to_json",
     "score_from_mapping",
     "short_repr",
     "shorten",

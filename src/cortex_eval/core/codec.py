@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from cortex_eval.core.case import Attachment, Case, Criterion, Expected, ToolCall, Turn
+from cortex_eval.core.redact import Secret
 from cortex_eval.core.result import Money, Reply, Score, Span, Usage
 
 
@@ -70,6 +72,14 @@ def reply_from_json(data: bytes | str) -> Reply:
     return Reply(**row)
 
 
+def reply_to_json(reply: Reply) -> tuple[bytes, bytes | None]:
+    """A reply as it is stored: all but the target's own payload, and that payload."""
+    plain = _to_plain(reply)
+    assert isinstance(plain, dict)
+    raw = plain.pop("raw", None)
+    return to_json(plain), None if raw is None else to_json(raw)
+
+
 def score_from_mapping(name: str, row: Mapping[str, Any]) -> Score:
     """The score with these stored fields."""
     return Score(**{"value": None, **row, "name": name})
@@ -95,7 +105,7 @@ def _defaults(kind: type) -> tuple[tuple[str, object], ...]:
 def _to_plain(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return {name: held for name, default in _defaults(type(value)) if (held := getattr(value, name)) != default}
-    if isinstance(value, Decimal):
+    if isinstance(value, (Decimal, Path, Secret)):
         return str(value)
     if isinstance(value, (set, frozenset)):
         return sorted(value)

@@ -40,6 +40,12 @@ class Result:
     scores_json: bytes
     reply_json: bytes | None = None
     case_json: bytes | None = None
+    category: str | None = None
+    """This and the next four are the case's own, so that a summary need not read the case."""
+    tier: int | None = None
+    language: str | None = None
+    cluster_id: str | None = None
+    tags: tuple[str, ...] = ()
 
     @property
     def key(self) -> ResultKey:

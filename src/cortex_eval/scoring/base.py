@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from cortex_eval.core import Case, Level, Registry, Reply, Score, Secret, to_json
@@ -17,6 +18,7 @@ class Scorer(Protocol):
     A scorer may also say (all optional, read with `getattr`):
     - `level: ClassVar[Level]`, "turn" by default. A "case" scorer has `score_case(case, replies)` instead of `score`.
     - `version: ClassVar[str]`, changed whenever the same input may give another score.
+    - `fingerprint`, a text for what else decides its scores, such as the content of a rules file.
     - `score_batch(pairs)`, a plain method that scores many (case, reply) pairs at once; it is called in a worker
       thread, for work that would hold up the event loop.
     """
@@ -76,24 +78,46 @@ class PlannedScorer:
     """When it fails, the case fails, whatever the overall score."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    _stamp: tuple[Level, str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Once, not per score: a hash of the settings costs more than most scorers do.
+        level: Level = getattr(self.scorer, "level", "turn")
+        version = str(getattr(self.scorer, "version", "1"))
+        object.__setattr__(self, "_stamp", (level, version, _fingerprint(self, version)))
+
     @property
     def level(self) -> Level:
         """What it looks at: a turn, a case or a run."""
-        level: Level = getattr(self.scorer, "level", "turn")
-        return level
+        return self._stamp[0]
 
     @property
     def version(self) -> str:
         """The version of the scorer's code."""
-        return str(getattr(self.scorer, "version", "1"))
+        return self._stamp[1]
 
     @property
     def fingerprint(self) -> str:
         """Changes when the scorer's kind, version or settings change."""
-        settings = {key: repr(value) if isinstance(value, Secret) else value for key, value in self.settings.items()}
-        extra = getattr(self.scorer, "fingerprint", "")
-        text = to_json([self.kind, self.version, settings, str(extra)], sort_keys=True)
-        return hashlib.sha256(text).hexdigest()[:16]
+        return self._stamp[2]
+
+    @property
+    def stamp(self) -> tuple[Level, str, str]:
+        """Level, version and fingerprint, as every score of this scorer carries them."""
+        return self._stamp
+
+
+def _fingerprint(planned: PlannedScorer, version: str) -> str:
+    settings = {
+        key: repr(value) if isinstance(value, Secret) else str(value) if isinstance(value, PurePath) else value
+        for key, value in planned.settings.items()
+    }
+    extra = str(getattr(planned.scorer, "fingerprint", ""))
+    try:
+        text = to_json([planned.kind, version, settings, extra], sort_keys=True)
+    except TypeError:  # settings given in Python may be anything
+        text = to_json([planned.kind, version, repr(sorted(settings.items())), extra])
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 ScoreFunction = Callable[[Case, Reply], Any]  # Any: bool, float, Score or None, or an awaitable of one

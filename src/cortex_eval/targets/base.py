@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, overload
 
 from cortex_eval.core import Case, Registry, Reply, Turn
+from cortex_eval.targets.client import JsonClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class Conversation(Sequence[Turn]):
     case: Case
     """The case, standing at the turn that is asked."""
     context: Mapping[str, Any] = field(default_factory=dict)
-    """The case's own context; from the second turn on also previous_query, previous_intent, previous_entities, turn_number."""
+    """The case's own; from the second turn on also previous_query, previous_intent, previous_entities, turn_number."""
     session_id: str = ""
     """The same for all turns of one conversation, different for every other one."""
     idempotency_key: str = ""
@@ -55,13 +56,23 @@ class Target(ABC):
     is_remote: ClassVar[bool] = False
     """Its replies may be cached, if the service states a version."""
 
+    _client: JsonClient | None = None
+
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        return None
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def post(self, url: str, body: object, *, headers: Mapping[str, str] | None = None) -> Any:
+        """JSON in, JSON out; `TargetError` for everything else."""
+        if self._client is None:
+            self._client = JsonClient()
+        return await self._client.post(url, body, headers=headers)
 
     @abstractmethod
     async def ask(self, turns: Conversation) -> Reply:

@@ -1,0 +1,88 @@
+# `make` alone lists what can be made. Everything works as root or not, and sets itself up first.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+WORKERS ?= 2# tests at once
+PROJECT ?= .# the folder with the project file that quick, evaluate, analyze, baseline and test-category work on
+SUITE ?=# a suite of it; empty: its default
+CORTEX := cd "$(PROJECT)" && "$(CURDIR)/$(BIN)/cortex"
+
+##@ Use it
+
+.PHONY: setup
+setup: ## build .venv with all that the demo and the tests need (PYTHON=… names the interpreter)
+	@scripts/setup.sh
+
+.PHONY: demo
+demo: setup ## evaluate the embedded sample services and show where to look next
+	@$(BIN)/cortex demo
+
+##@ Work on it
+
+.PHONY: check
+check: setup lint ## before every commit: format, lint, types and the fast tests; under a minute
+	@$(BIN)/pytest -q -m "not slow and not soak" -n $(WORKERS)
+
+.PHONY: test
+test: setup-test lint ## everything but the soak tests, with browser and PostgreSQL
+	@$(BIN)/pytest -m "not soak" -n $(WORKERS)
+
+.PHONY: soak
+soak: setup-test ## the long tests
+	@$(BIN)/pytest -m soak
+
+.PHONY: bench
+bench: setup ## measure it
+	@$(BIN)/python benchmarks/run.py
+
+.PHONY: format
+format: setup ## put the code into the house format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: lint
+lint: setup
+	@$(BIN)/ruff format --check --quiet . || { echo "Some files are not in the house format. Run: make format" >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+
+.PHONY: setup-test
+setup-test: setup
+	@scripts/setup-test.sh
+
+.PHONY: lock
+lock: ## make requirements/*.txt again (needs uv; UPGRADE=1 takes the newest)
+	@scripts/lock.sh
+
+.PHONY: clean
+clean: ## remove caches and built files; .venv, .cortex and reports stay
+	@rm -rf build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+##@ Evaluate a project (PROJECT=folder, SUITE=name)
+
+.PHONY: quick
+quick: setup ## a small sample of every category
+	@$(CORTEX) run $(SUITE) --quick
+
+.PHONY: evaluate
+evaluate: setup ## the whole evaluation
+	@$(CORTEX) run $(SUITE)
+
+.PHONY: analyze
+analyze: setup ## error patterns of the latest run, their causes and fixes
+	@$(CORTEX) analyze latest
+
+.PHONY: baseline
+baseline: setup ## make the latest run the baseline
+	@$(CORTEX) baseline set latest
+
+.PHONY: test-category
+test-category: setup ## one category: CATEGORY=data_discovery
+	@test -n "$(CATEGORY)" || { echo "Name the category: make test-category CATEGORY=data_discovery" >&2; exit 1; }
+	@$(CORTEX) run $(SUITE) --category "$(CATEGORY)"
+
+.PHONY: help
+help:
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,64 @@
+"""What a run's results say: the report, its gate, its baseline."""
+
+from cortex_eval.analysis.compare import (
+    Baseline,
+    Compared,
+    Figures,
+    baseline_of,
+    compare_with_baseline,
+    figures_of,
+    read_baseline,
+)
+from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, decide
+from cortex_eval.analysis.names import OVERALL_NAMES, SETTING_NAMES, metric_name
+from cortex_eval.analysis.report import (
+    BaselineLabel,
+    Change,
+    Check,
+    Gate,
+    Group,
+    Latency,
+    Metric,
+    Regression,
+    Report,
+    TokenUse,
+    Totals,
+    Verdict,
+    report_document,
+)
+from cortex_eval.analysis.rows import asked_at, reply_fields, result_row
+from cortex_eval.analysis.summary import summarise
+
+__all__ = [
+    "OVERALL_NAMES",
+    "SETTING_NAMES",
+    "Allowance",
+    "Baseline",
+    "BaselineLabel",
+    "Change",
+    "Check",
+    "Compared",
+    "Evidence",
+    "Figures",
+    "Gate",
+    "GateSettings",
+    "Group",
+    "Latency",
+    "Metric",
+    "Regression",
+    "Report",
+    "TokenUse",
+    "Totals",
+    "Verdict",
+    "asked_at",
+    "baseline_of",
+    "compare_with_baseline",
+    "decide",
+    "figures_of",
+    "metric_name",
+    "read_baseline",
+    "reply_fields",
+    "report_document",
+    "result_row",
+    "summarise",
+]

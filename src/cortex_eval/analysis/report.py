@@ -1,0 +1,291 @@
+"""The report: one value that says how a run went, and that every rendering is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+from cortex_eval.analysis.rows import result_row
+from cortex_eval.core import Direction, InputError, Result, RunRecord
+
+SCHEMA = "cortex.report/1"
+Verdict = Literal["passed", "regressed", "below", "error", "inconclusive"]
+Severity = Literal["medium", "high"]
+Grouping = Literal["category", "tier", "language"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A mean with its 95 % interval and how much it rests on."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    """None: the spread is unknown, as of a single latency."""
+    scored: int
+    total: int
+    errors: int = 0
+    """Where the scorer gave no answer; a reply that never came is in the totals."""
+    unit: str = ""
+    """Empty: a share or a score of 0..1."""
+    direction: Direction = "higher"
+    """Which way is better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What became of the cases; a case with an error is neither passed nor failed."""
+
+    cases: int
+    turns: int
+    """Results: one per turn and repeat."""
+    passed: int
+    failed: int
+    errors: int
+    pass_rate: float | None
+    overall_score: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The cases that share a category, a tier or a language."""
+
+    totals: Totals
+    metrics: Mapping[str, Metric]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Time to a reply, over all replies; percentiles interpolate linearly between the two nearest."""
+
+    mean: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    first_attempt_success: float | None = None
+    """Share of the turns asked that were answered at the first attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenUse:
+    """Tokens and money of all replies that stated them."""
+
+    replies: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: Mapping[str, str] | None = None
+    """Decimal amount by currency; None: no price is known, which is not 0."""
+    unpriced: int = 0
+    """Replies with tokens and without a price."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One metric beside its baseline."""
+
+    baseline: float
+    current: float | None
+    """None: not scored in this run."""
+    diff: float | None
+    improved: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """A metric that got worse by more than is allowed."""
+
+    metric: str
+    severity: Severity
+    baseline: float
+    current: float
+    diff: float
+    allowed: float
+    name: str
+    """The metric as it is called in `report.metrics`."""
+    worst_category: str | None = None
+    worst_category_diff: float | None = None
+    worst_category_failed: int | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that the gate looked at."""
+
+    name: str
+    value: float | None
+    limit: float | None
+    ok: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """Whether this run may be released."""
+
+    verdict: Verdict
+    exit_code: int
+    checks: tuple[Check, ...] = ()
+    smallest_detectable_drop: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineLabel:
+    """Which baseline a report was compared with."""
+
+    name: str
+    run_id: str | None = None
+    timestamp: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """How a run went. Numbers that were not scored are absent or None, never 0."""
+
+    run: RunRecord
+    timestamp: str
+    totals: Totals
+    metrics: Mapping[str, Metric]
+    overall: Mapping[str, float]
+    """The `overall_…` figures: errors count as not correct where the seed says so."""
+    category_metrics: Mapping[str, Mapping[str, Any]]
+    """By category, in the field names of the report file."""
+    categories: Mapping[str, Group]
+    tiers: Mapping[str, Group]
+    languages: Mapping[str, Group]
+    latency_ms: Latency
+    target_usage: TokenUse | None
+    cache_hits: int
+    error_kinds: Mapping[str, int]
+    """Turns in error by state and kind, most frequent first."""
+    gate: Gate
+    baseline: BaselineLabel | None = None
+    baseline_comparison: Mapping[str, Change] | None = None
+    regressions: tuple[Regression, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader of the numbers should know, such as how intervals were made."""
+    open_results: Callable[[], Iterable[Result]] = field(compare=False, repr=False)
+    """A fresh stream of the results, as often as it is called."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate let the run through."""
+        return self.gate.verdict == "passed"
+
+    @property
+    def exit_code(self) -> int:
+        """What a command that made this report exits with."""
+        return self.gate.exit_code
+
+    @property
+    def results(self) -> Iterable[Result]:
+        """Every result, read afresh."""
+        return self.open_results()
+
+    @property
+    def overall_intent_accuracy(self) -> float | None:
+        """Correct intents over all results; a target error is not correct."""
+        return self.overall.get("overall_intent_accuracy")
+
+    @property
+    def overall_entity_f1(self) -> float | None:
+        """Mean F1 of the entities over the results that were scored."""
+        return self.overall.get("overall_entity_f1")
+
+    @property
+    def overall_tool_accuracy(self) -> float | None:
+        """Correct tools over the results that expect one."""
+        return self.overall.get("overall_tool_accuracy")
+
+    @property
+    def overall_avg_latency_ms(self) -> float | None:
+        """Mean time to a reply."""
+        return self.overall.get("overall_avg_latency_ms")
+
+    @property
+    def overall_llm_usage_rate(self) -> float | None:
+        """Replies that needed the language model over all results."""
+        return self.overall.get("overall_llm_usage_rate")
+
+    def by(self, grouping: Grouping) -> Mapping[str, Group]:
+        """The same figures for each category, tier or language; empty when no case states one."""
+        groups = {"category": self.categories, "tier": self.tiers, "language": self.languages}
+        if grouping not in groups:
+            raise InputError(f"A report has no groups by {grouping!r}. Known: {', '.join(groups)}.")
+        return groups[grouping]
+
+    def to_dict(self, *, results: bool = False) -> dict[str, Any]:
+        """The report file as an object of plain values; with `results`, every result is read into it."""
+        document = report_document(self)
+        if results:
+            document["results"] = [result_row(result) for result in self.open_results()]
+        return document
+
+    def to_dataframe(self) -> Any:  # Any: a pandas.DataFrame, and pandas is not a dependency
+        """One row per turn with a column per scorer, as a pandas DataFrame."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            raise InputError("to_dataframe() needs pandas. Install it with: pip install pandas") from error
+        return pandas.DataFrame([_flat_row(result) for result in self.open_results()])
+
+
+def report_document(report: Report) -> dict[str, Any]:
+    """The report file without its results."""
+    run, compared = report.run, report.baseline_comparison
+    return {
+        "schema": SCHEMA,
+        "timestamp": report.timestamp,
+        "run": {
+            "id": run.id,
+            "suite": run.suite,
+            "status": run.status,
+            "started": run.started,
+            "finished": run.finished,
+            "dataset": {"name": run.dataset.name, "version": run.dataset.version, "cases": run.dataset.cases},
+            "target": {"name": run.target_name, "kind": run.target_kind, "version": run.target_version},
+            "repeats": run.repeats,
+            "engine": run.manifest.get("engine", "local"),
+            "manifest": dict(run.manifest),
+        },
+        "total_tests": report.totals.turns,
+        "totals": asdict(report.totals),
+        "metrics": {name: asdict(metric) for name, metric in report.metrics.items()},
+        **report.overall,
+        "category_metrics": {name: dict(fields) for name, fields in report.category_metrics.items()},
+        "categories": _groups(report.categories),
+        "tiers": _groups(report.tiers),
+        "languages": _groups(report.languages),
+        "latency_ms": asdict(report.latency_ms),
+        "usage": {"target": asdict(report.target_usage) if report.target_usage else None, "judge": None},
+        "cache_hits": report.cache_hits,
+        "error_kinds": dict(report.error_kinds),
+        "baseline": asdict(report.baseline) if report.baseline else None,
+        "baseline_comparison": None if compared is None else {name: asdict(each) for name, each in compared.items()},
+        "regressions": [asdict(regression) for regression in report.regressions],
+        "gate": asdict(report.gate),
+        "patterns": None,  # not analysed, which is not the same as none found
+        "notes": list(report.notes),
+    }
+
+
+def _groups(groups: Mapping[str, Group]) -> dict[str, Any]:
+    return {
+        name: {**asdict(group.totals), "metrics": {each: asdict(metric) for each, metric in group.metrics.items()}}
+        for name, group in groups.items()
+    }
+
+
+def _flat_row(result: Result) -> dict[str, Any]:
+    row = result_row(result)
+    flat = {key: row[key] for key in ("case_id", "repeat", "turn", "category", "tier", "language", "input", "state")}
+    flat |= {"reply": row["reply"]["text"] if row["reply"] else None, "latency_ms": result.latency_ms}
+    flat |= {"attempts": row["attempts"], "overall": row["overall"], "passed": row["passed"]}
+    flat |= {name: score.get("value") for name, score in row["scores"].items()}
+    return flat

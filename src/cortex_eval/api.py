@@ -1,0 +1,124 @@
+"""Cortex from Python: evaluate a callable in a script, a notebook or a test."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cortex_eval.analysis import GateSettings, Report
+from cortex_eval.config import DEFAULT_STORE, DatasetSource, Plan
+from cortex_eval.core import Case, InputError
+from cortex_eval.datasets import Selection, cases_from
+from cortex_eval.engine import execute
+from cortex_eval.scoring import AnyScorer, PlannedScorer, plan_scorer
+from cortex_eval.storage import Store
+from cortex_eval.targets import Patience, PythonTarget, Target
+
+CasesLike = str | Path | Iterable[Case | Mapping[str, Any]]
+ScorerLike = str | Mapping[str, Mapping[str, Any]] | PlannedScorer | AnyScorer | Callable[..., Any]
+TargetLike = Target | Callable[..., Any]
+
+
+async def evaluate_async(
+    cases: CasesLike,
+    target: TargetLike,
+    scorers: Sequence[ScorerLike],
+    *,
+    at_once: int = 10,
+    repeats: int = 1,
+    passing_threshold: float = 0.7,
+    timeout_s: float = 30.0,
+    retries: int = 0,
+    thresholds: Mapping[str, float] | None = None,
+    name: str = "evaluate",
+    version: str | None = None,
+    store: str | Path | None = DEFAULT_STORE,
+    resume: str | None = None,
+) -> Report:
+    """Play the cases against the target and score every reply.
+
+    `cases` is a dataset file, or cases, or rows as a dataset file would hold them. `target` is a function of the
+    question (sync or async) or a `Target`. `scorers` holds names, `{name: {setting: value}}`, functions marked with
+    `@scorer`, or scorer objects. Everything is kept in `store`; with None it is forgotten with the report.
+    """
+    plan = Plan(
+        suite=name,
+        dataset=DatasetSource(path=Path(cases)) if isinstance(cases, (str, Path)) else list(cases_from(cases)),
+        target=target if isinstance(target, Target) else PythonTarget.of(target),
+        target_name=_name_of(target),
+        target_version=version,
+        scorers=tuple(_planned(scorers)),
+        passing_threshold=passing_threshold,
+        at_once=at_once,
+        repeats=repeats,
+        patience=Patience(timeout_s=timeout_s, retries=retries),
+        gate=GateSettings(thresholds=thresholds or {}),
+        selection=Selection(),
+    )
+    kept = Store(Path(store)) if store is not None else _temporary_store()
+    with kept:
+        return await execute(plan, kept, resume=resume)
+
+
+def evaluate(cases: CasesLike, target: TargetLike, scorers: Sequence[ScorerLike], **options: Any) -> Report:
+    """Like `evaluate_async`, for code that is not async; works in a notebook too, where a loop is already running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(evaluate_async(cases, target, scorers, **options))
+    return _in_a_thread(lambda: asyncio.run(evaluate_async(cases, target, scorers, **options)))
+
+
+def _in_a_thread(work: Callable[[], Report]) -> Report:
+    """Run in a thread with a loop of its own, as this one's is taken; errors come back here."""
+    outcome: list[Report | BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001  # handed to the caller below
+            outcome.append(error)
+
+    thread = threading.Thread(target=run, name="cortex-evaluate")
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _planned(scorers: Sequence[ScorerLike]) -> list[PlannedScorer]:
+    planned: list[PlannedScorer] = []
+    for item in scorers:
+        if isinstance(item, PlannedScorer):
+            planned.append(item)
+        elif isinstance(item, Mapping):
+            planned += [plan_scorer(name, settings=settings) for name, settings in item.items()]
+        else:
+            planned.append(plan_scorer(item))
+    names = [each.name for each in planned]
+    twice = {name for name in names if names.count(name) > 1}
+    if not planned:
+        raise InputError("evaluate() needs at least one scorer, such as scorers=['accuracy'].")
+    if twice:
+        raise InputError(f"Two scorers are called {min(twice)!r}. Give one of them another name.")
+    return planned
+
+
+def _name_of(target: TargetLike) -> str:
+    if isinstance(target, Target):
+        return target.kind or type(target).__name__
+    return str(getattr(target, "__name__", type(target).__name__))
+
+
+def _temporary_store() -> Store:
+    folder = tempfile.mkdtemp(prefix="cortex-")
+    store = Store(Path(folder) / "cortex.db")
+    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    return store

@@ -1,0 +1,114 @@
+"""The `cortex` command: finds the asked command, and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import traceback
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from cortex_eval.core import CortexError, InputError, __version__, redact
+
+COMMANDS = {
+    "baseline": ("runs:baseline", "Name a run as what later ones are compared with."),
+    "config": ("project:config", "Show the project file as it is understood."),
+    "datasets": ("datasets:datasets", "Look at, check, convert and compare datasets."),
+    "demo": ("demo:demo", "Run the main job on embedded services."),
+    "doctor": ("project:doctor", "Check that everything Cortex needs is there."),
+    "init": ("project:init", "Make a project that runs at once."),
+    "report": ("runs:report", "Write reports of a run."),
+    "rescore": ("run:rescore", "Score stored replies anew, without any target call."),
+    "run": ("run:run", "Play a dataset against a target, score it, judge it."),
+    "runs": ("runs:runs", "List, show, cancel and delete runs."),
+    "schema": ("project:schema", "Print the JSON Schema of the project file."),
+}
+"""Where each command lives, and its help: `cortex --help` imports none of them."""
+EXIT_INPUT, EXIT_EXECUTION, EXIT_INTERRUPTED = 4, 3, 130
+
+
+class LazyGroup(click.Group):
+    """Imports a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        """Every command by name."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # as above
+        """The command of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(f"cortex_eval.cli.{module}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above
+        """The list of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name; an unknown one offers the nearest."""
+        from cortex_eval.core import did_you_mean
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"There is no command {args[0]!r}. {did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="cortex")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cortex(ctx: click.Context, *, debug: bool) -> None:
+    """Unit testing for soft logic: play a dataset against a chatbot, score every reply, gate the release.
+
+    Start with `cortex demo`, or `cortex init` in your own folder.
+    """
+    ctx.obj = {"debug": debug}
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with its code."""
+    gc.set_threshold(100_000, 50, 50)  # results are short-lived and hold no cycles: fewer, larger collections
+    debug = "--debug" in sys.argv
+    try:
+        code = cortex.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        code = _say(error.format_message(), usage=error.ctx.get_usage() if error.ctx else "")
+    except click.Abort:
+        code = EXIT_INTERRUPTED
+    except click.ClickException as error:
+        code = _say(error.format_message())
+    except InputError as error:
+        code = _tell(error, debug, EXIT_INPUT)
+    except CortexError as error:
+        code = _tell(error, debug, EXIT_EXECUTION)
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone: nobody is left to tell. Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str, *, usage: str = "") -> int:
+    if usage:
+        click.echo(usage, err=True)
+    click.echo(f"Error: {redact(message)}", err=True)
+    return EXIT_INPUT
+
+
+def _tell(error: CortexError, debug: bool, code: int) -> int:
+    if debug:
+        click.echo(redact(traceback.format_exc()), err=True)
+    click.echo(f"Error: {redact(str(error))}", err=True)
+    return code

@@ -1,0 +1,63 @@
+"""What is seen while a run goes on: a bar on a terminal, plain lines elsewhere; on stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+import time
+
+from cortex_eval.control import Progress
+
+BAR_EVERY_S = 0.2
+LINE_EVERY_S = 10.0
+
+
+async def show(progress: Progress) -> None:
+    """Show how far the run is until this is cancelled."""
+    is_terminal = sys.stderr.isatty()
+    try:
+        while True:
+            await asyncio.sleep(BAR_EVERY_S if is_terminal else LINE_EVERY_S)
+            if is_terminal:
+                _write("\r\x1b[K" + bar(progress, shutil.get_terminal_size().columns))
+            else:
+                _write(describe(progress) + "\n")
+    finally:
+        if is_terminal:
+            _write("\r\x1b[K")
+
+
+def bar(progress: Progress, columns: int) -> str:
+    """A bar with the figures beside it, never wider than the window."""
+    words = describe(progress)
+    width = min(30, columns - len(words) - 4)
+    if width < 5 or not progress.total:
+        return words[: columns - 1]
+    full = round(width * progress.done / progress.total)
+    return f"[{'#' * full}{'-' * (width - full)}] {words}"
+
+
+def describe(progress: Progress) -> str:
+    """Cases done, rate, errors, cost and time left, in words."""
+    elapsed_s = time.monotonic() - progress.started
+    done_here = progress.done - progress.done_before
+    rate = done_here / elapsed_s if elapsed_s > 0 else 0.0
+    parts = [f"{progress.done:,}/{progress.total:,}", f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s"]
+    parts.append(f"{progress.errors:,} error{'' if progress.errors == 1 else 's'}")
+    if progress.cost_usd is not None:
+        parts.append(f"${progress.cost_usd:.2f}")
+    if rate > 0 and progress.total > progress.done:
+        parts.append(f"{_clock((progress.total - progress.done) / rate)} left")
+    return "  ".join(parts)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,158 @@
+"""`cortex run` and `cortex rescore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cortex_eval.cli.options import config_option, json_option, output_option, print_json
+from cortex_eval.cli.playing import play
+from cortex_eval.config import Project, Request, load_project, make_plans
+from cortex_eval.core import InputError, RunRecord
+from cortex_eval.datasets import Selection
+from cortex_eval.storage import Store
+
+
+def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 <= value <= 1:
+        raise click.BadParameter(f"must be a number from 0 to 1 (0.9 for 90 %), not {value:g}.")
+    return value
+
+
+@click.command()
+@click.argument("suite", required=False)
+@config_option
+@click.option("--dataset", type=click.Path(path_type=Path), help="A dataset file: CSV, JSONL, JSON, YAML, Parquet.")
+@click.option("--service", "--target", "service", help="The service of the project file to test (default: chatbot).")
+@click.option("--category", multiple=True, help="Only cases of this category; may be given again.")
+@click.option("--tier", multiple=True, type=click.IntRange(1, 5), help="Only cases of this tier.")
+@click.option("--tag", multiple=True, help="Only cases with this tag.")
+@click.option("--language", multiple=True, help="Only cases in this language.")
+@click.option("--case", "case_ids", multiple=True, help="Only the case with this id.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most this many cases.")
+@click.option("--quick", is_flag=True, help="A small sample with something of every category.")
+@click.option("--repeat", type=click.IntRange(1, 1000), help="Ask every case this often.")
+@click.option("--failed-of", metavar="RUN", help="Only the cases that did not pass in that run.")
+@click.option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
+@click.option("--concurrency", type=click.IntRange(1, 10_000), help="Cases in flight at once.")
+@click.option("--baseline", metavar="NAME", help="Compare with this baseline.")
+@click.option("--fail-under", type=float, callback=_share, help="Exit with 2 when the overall score is lower.")
+@output_option
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
+@json_option
+@click.option("--results", "with_results", is_flag=True, help="With --json: every result too.")
+def run(**given: Any) -> int:
+    """Play a dataset against a target, score every reply, judge the run.
+
+    SUITE is a name under `suites:` in the project file; without one, name a dataset with --dataset.
+
+    Exit codes: 0 passed, 1 regression, 2 below minimum, 3 execution error, 4 invalid input, 130/143 stopped.
+    """
+    project = load_project(given["config"])
+    with Store(project.store_path) as store:
+        if given["resume"]:
+            return _resume(project, store, given)
+        plans = make_plans(project, _request(store, given))
+        if given["dry_run"]:
+            return _describe(plans, as_json=given["as_json"])
+        return _play(project, plans, store, given)
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@config_option
+@output_option
+@json_option
+@click.option("--results", "with_results", is_flag=True, help="With --json: every result too.")
+def rescore(run_id: str, **given: Any) -> int:
+    """Score the stored replies of RUN with the scorers of the project file as it is now; the target is not called."""
+    project = load_project(given["config"])
+    with Store(project.store_path) as store:
+        record = store.runs.find(run_id)
+        plans = make_plans(project, _request_of(record))
+        return _play(project, plans, store, given, rescore=record.id)
+
+
+def _play(project: Project, plans: list[Any], store: Store, given: dict[str, Any], **which: str | None) -> int:
+    dashboard = project.model.dashboard.output_path
+    return play(
+        plans,
+        store,
+        output_dir=given["output_dir"] or project.output_dir,
+        dashboard=project.root / dashboard if dashboard else None,
+        as_json=given["as_json"],
+        with_results=given["with_results"],
+        **which,
+    )
+
+
+def _request(store: Store, given: dict[str, Any]) -> Request:
+    failed = None
+    if given["failed_of"]:
+        failed = frozenset(store.results.failed_cases(store.runs.find(given["failed_of"]).id))
+        if not failed:
+            raise InputError(f"Every case of run {given['failed_of']} passed: there is nothing to run.")
+    return Request(
+        suite=given["suite"],
+        dataset=given["dataset"],
+        service=given["service"],
+        selection=Selection(
+            categories=given["category"],
+            tiers=given["tier"],
+            tags=given["tag"],
+            languages=given["language"],
+            case_ids=given["case_ids"],
+            failed_of=failed,
+            limit=given["limit"],
+        ),
+        is_quick=given["quick"],
+        repeats=given["repeat"],
+        at_once=given["concurrency"],
+        baseline=given["baseline"],
+        fail_under=given["fail_under"],
+    )
+
+
+def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Request:
+    """What the run was asked for, with what may change when it goes on."""
+    asked = record.manifest.get("request", {})
+    given = given or {}
+    return Request(
+        suite=asked.get("suite"),
+        dataset=Path(asked["dataset"]) if asked.get("dataset") else None,
+        service=asked.get("service"),
+        repeats=asked.get("repeats"),
+        at_once=given.get("concurrency"),
+        baseline=given.get("baseline"),
+        fail_under=given.get("fail_under"),
+    )
+
+
+def _resume(project: Project, store: Store, given: dict[str, Any]) -> int:
+    try:
+        record = store.runs.find(given["resume"])
+    except InputError as error:
+        open_runs = [each.id for each in store.runs.all(limit=100) if each.status in ("paused", "running")][:5]
+        listed = f" Runs that can be resumed: {', '.join(open_runs)}." if open_runs else " No run is waiting for that."
+        raise InputError(f"{str(error).split('. ')[0]}.{listed}") from None
+    plans = make_plans(project, _request_of(record, given))
+    return _play(project, plans, store, given, resume=record.id)
+
+
+def _describe(plans: list[Any], *, as_json: bool) -> int:
+    """What a run would do."""
+    from cortex_eval.manifest import count_calls
+
+    described = [count_calls(plan) for plan in plans]
+    if as_json:
+        print_json(described)
+        return 0
+    for each in described:
+        click.echo(
+            f"{each['dataset']} ({each['cases']} of {each['of']} cases, {each['calls']} calls) → {each['target']}\n"
+            f"  scorers: {', '.join(each['scorers'])}\n"
+            f"  at most {each['at_once']} at once; at 1 s a call about {each['seconds_at_1s']:.0f} s; cost not known"
+        )
+    return 0

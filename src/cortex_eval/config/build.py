@@ -1,0 +1,310 @@
+"""Making plans: services become targets, metrics become scorers; every mistake is told at once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from cortex_eval.analysis import Allowance, GateSettings
+from cortex_eval.config.document import Document, KeyPath
+from cortex_eval.config.model import GateModel, ScorerModel, SuiteModel, WeightsModel
+from cortex_eval.config.plan import DatasetSource, Plan
+from cortex_eval.config.project import SECRET_NAMES, Project, unset_variables, validation_problems
+from cortex_eval.core import InputError, Problem, Secret, check_settings, did_you_mean
+from cortex_eval.datasets import Selection, quick
+from cortex_eval.scoring import PlannedScorer, check_weights, scorers
+from cortex_eval.targets import Patience, Target, targets
+
+SEED_WEIGHTS = {"accuracy": 0.4, "relevance": 0.3, "safety": 0.2, "performance": 0.1}
+"""Seed 000's scorers and weights, used when the project file names none."""
+SEED_RULES = "./config/healthcare_rules.json"
+"""The path in seed 000's block; the shipped rules stand in when no such file is there."""
+NOT_SCORERS = ("metric_weights", "passing_threshold")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What somebody asks a project to run."""
+
+    suite: str | None = None
+    dataset: Path | None = None
+    service: str | None = None
+    selection: Selection = field(default_factory=Selection)
+    is_quick: bool = False
+    repeats: int | None = None
+    at_once: int | None = None
+    baseline: str | None = None
+    fail_under: float | None = None
+
+    def as_asked(self) -> dict[str, Any]:
+        """What a resume must ask for again."""
+        return {"suite": self.suite, "dataset": self.dataset, "service": self.service, "repeats": self.repeats}
+
+
+def make_plans(project: Project, request: Request) -> list[Plan]:
+    """A plan for each target that the request names; raises InputError with everything that is wrong."""
+    name, suite = _suite(project, request)
+    services = _services(project, request, suite)
+    problems = _Problems(project.document)
+    used: list[KeyPath] = [(key, service) for key in ("services", "targets") for service in services]
+    problems.found += unset_variables(project.document, *used, ("execution",), ("metrics",), ("gate",), ("suites",))
+    built_targets = {service: _target(project, service, problems) for service in services}
+    planned, threshold, notes = _scorers(project, name, suite, problems)
+    if problems.found:
+        raise InputError(problems.found)
+    gate = _gate(suite.gate or project.model.gate, request)
+    execution = project.model.execution
+    selection = replace(request.selection, seed=execution.seed)
+    if request.is_quick:
+        selection = quick(selection, per_category=suite.quick.per_category)
+    plans = []
+    for service in services:
+        model = project.model.services[service]
+        target = built_targets[service]
+        assert target is not None
+        plans.append(
+            Plan(
+                suite=name,
+                dataset=_dataset(project, request, suite),
+                target=target,
+                target_name=service,
+                target_version=None if model.version is None else str(model.version),
+                target_settings=_masked(model.model_extra or {}),
+                scorers=planned,
+                passing_threshold=threshold,
+                at_once=request.at_once or execution.max_concurrent_tests,
+                repeats=request.repeats or suite.repeat,
+                patience=Patience(
+                    timeout_s=model.timeout_seconds,
+                    retries=execution.retry_count,
+                    retry_delay_s=execution.retry_delay_seconds,
+                ),
+                gate=gate,
+                selection=selection,
+                request={**request.as_asked(), "service": service, "config": project.path},
+                notes=(*project.notes, *notes),
+            )
+        )
+    return plans
+
+
+class _Problems:
+    """Collects what is wrong, each with its place in the file."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.found: list[Problem] = []
+
+    def at(self, *path: str | int) -> _Place:
+        """`with problems.at(…):` notes InputErrors raised inside as problems at this place."""
+        return _Place(self, path)
+
+    def add(self, path: KeyPath, error: ValidationError, model: type[BaseModel]) -> None:
+        """Note what pydantic found in the block at this place."""
+        self.found += validation_problems(self.document, error, model, path)
+
+
+class _Place:
+    """A place in the project file; see `_Problems.at`."""
+
+    def __init__(self, problems: _Problems, path: KeyPath) -> None:
+        self.problems, self.path = problems, path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, InputError):
+            return False
+        for each in error.problems:
+            inner = tuple(each.field.split(".")[len(self.path) :]) if each.field else ()
+            self.problems.found.append(self.problems.document.problem((*self.path, *inner), each.message))
+        return True
+
+
+def _suite(project: Project, request: Request) -> tuple[str, SuiteModel]:
+    suites = project.model.suites
+    if request.suite is not None:
+        if request.suite not in suites:
+            raise InputError(
+                f"{project.path}: there is no suite {request.suite!r}. {did_you_mean(request.suite, suites)}"
+            )
+        return request.suite, suites[request.suite]
+    if request.dataset is not None:
+        return request.dataset.stem, SuiteModel(dataset=str(request.dataset))
+    if len(suites) == 1:
+        return next(iter(suites.items()))
+    hint = f"Name a suite: {', '.join(suites)}." if suites else "Name a dataset with --dataset FILE."
+    raise InputError(f"{project.path} does not say what to run. {hint}")
+
+
+def _services(project: Project, request: Request, suite: SuiteModel) -> list[str]:
+    known = project.model.services
+    if request.service is not None:
+        wanted = [request.service]
+    elif suite.services or suite.service:
+        wanted = suite.services or [str(suite.service)]
+    elif "chatbot" in known or not known:
+        wanted = ["chatbot"]
+    elif len(known) == 1:
+        wanted = list(known)
+    else:
+        raise InputError(f"{project.path}: name one of the services with --service: {', '.join(known)}.")
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"{project.path}: there is no service {name!r}. {did_you_mean(name, known)}")
+    return wanted
+
+
+def _dataset(project: Project, request: Request, suite: SuiteModel) -> DatasetSource:
+    if request.dataset is not None:
+        return DatasetSource(path=request.dataset, fields=suite.fields)
+    if isinstance(suite.dataset, str):
+        return DatasetSource(path=project.root / suite.dataset, fields=suite.fields)
+    dataset = suite.dataset
+    return DatasetSource(
+        path=project.root / dataset.path, fields={**suite.fields, **dataset.fields}, encoding=dataset.encoding
+    )
+
+
+def _target(project: Project, name: str, problems: _Problems) -> Target | None:
+    key = "targets" if "targets" in project.document.values else "services"
+    service = project.model.services[name]
+    kind = service.kind or (name if name in targets else None)
+    if kind is None:
+        guess = "python" if "call" in (service.model_extra or {}) else "http"
+        problems.found.append(
+            problems.document.problem((key, name), f"{key}.{name}: say what it is, such as `kind: {guess}`.")
+        )
+        return None
+    with problems.at(key, name):
+        settings = {key: _secret(key, value) for key, value in (service.model_extra or {}).items()}
+        checked = check_settings(targets.find(kind), settings, owner=f"{key}.{name}")
+        cls = targets.find(kind)
+        if "directory" in inspect.signature(cls).parameters:
+            checked.setdefault("directory", str(project.root))
+        return cls(**_from_root(checked, project.root))
+    return None
+
+
+def _secret(key: str, value: Any) -> Any:
+    if key not in SECRET_NAMES or not isinstance(value, str):
+        return value
+    if not value or value != value.strip() or any(each.isspace() for each in value):
+        raise InputError(
+            f"{key}: the key is empty or contains whitespace (a trailing line end?). It is not shown here."
+        )
+    return Secret(value)
+
+
+def _from_root(settings: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Settings with their relative paths starting at the project."""
+    return {key: root / value if isinstance(value, Path) else value for key, value in settings.items()}
+
+
+def _masked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: "***" if key in SECRET_NAMES else value for key, value in settings.items()}
+
+
+def _scorers(
+    project: Project, suite_name: str, suite: SuiteModel, problems: _Problems
+) -> tuple[tuple[PlannedScorer, ...], float, list[str]]:
+    metrics = project.model.metrics
+    settings = WeightsModel()
+    try:
+        settings = WeightsModel.model_validate({key: metrics[key] for key in NOT_SCORERS if key in metrics})
+    except ValidationError as error:
+        problems.add(("metrics",), error, WeightsModel)
+    blocks = _blocks(project, suite_name, suite)
+    planned = [
+        each for name, (path, block) in blocks.items() if (each := _scorer(name, path, block, project, problems))
+    ]
+    notes: list[str] = []
+    with problems.at("metrics", "metric_weights"):
+        planned, note = _weighted(planned, blocks, settings.metric_weights)
+        notes += [note] if note else []
+    notes += [str(note) for each in planned for note in getattr(each.scorer, "notes", ())]
+    threshold = settings.passing_threshold if suite.passing_threshold is None else suite.passing_threshold
+    return tuple(planned), threshold, notes
+
+
+def _blocks(project: Project, suite_name: str, suite: SuiteModel) -> dict[str, tuple[KeyPath, Any]]:
+    """The scorers of a suite by name, with their settings and where those are written."""
+    configured = {
+        name: (("metrics", name), block) for name, block in project.model.metrics.items() if name not in NOT_SCORERS
+    }
+    if suite.scorers is None:
+        seed: dict[str, tuple[KeyPath, Any]] = {name: (("metrics", name), {}) for name in SEED_WEIGHTS}
+        return {**seed, **configured}
+    blocks: dict[str, tuple[KeyPath, Any]] = {}
+    for number, entry in enumerate(suite.scorers):
+        place: KeyPath = ("suites", suite_name, "scorers", number)
+        for name, block in {entry: None}.items() if isinstance(entry, str) else entry.items():
+            inherited: tuple[KeyPath, Any] = configured.get(name, (place, {}))
+            blocks[name] = ((*place, name), block) if block is not None else inherited
+    return blocks
+
+
+def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _Problems) -> PlannedScorer | None:
+    try:
+        shared = ScorerModel.model_validate(block or {})
+    except ValidationError as error:
+        problems.add(path, error, ScorerModel)
+        return None
+    kind = shared.kind or name
+    with problems.at(*path):
+        settings = dict(shared.model_extra or {})
+        if settings.get("healthcare_compliance_rules") == SEED_RULES and not (project.root / SEED_RULES).is_file():
+            del settings["healthcare_compliance_rules"]
+        cls = scorers.find(kind)
+        checked = check_settings(cls, settings, owner=".".join(map(str, path)))
+        return PlannedScorer(
+            name=name,
+            scorer=cls(**_from_root(checked, project.root)),
+            kind=kind,
+            weight=1.0 if shared.weight is None else shared.weight,
+            threshold=shared.threshold,
+            critical=shared.critical,
+            settings=settings,
+        )
+    return None
+
+
+def _weighted(
+    planned: Sequence[PlannedScorer], blocks: Mapping[str, tuple[KeyPath, Any]], weights: Mapping[str, float] | None
+) -> tuple[list[PlannedScorer], str]:
+    """The scorers with their weights: their own, else those of `metric_weights`, else the seed's, else equal ones."""
+    names = [each.name for each in planned]
+    own = {name for name, (_, block) in blocks.items() if isinstance(block, dict) and "weight" in block}
+    note = ""
+    if weights is not None:
+        for name in weights:
+            if name not in names and name not in scorers:
+                raise InputError(f"metric_weights.{name}: there is no such scorer. {did_you_mean(name, names)}")
+        weights, note = check_weights(weights)
+        if not any(weights.get(name) for name in names):
+            weights = None
+    elif set(names) <= set(SEED_WEIGHTS):
+        weights = SEED_WEIGHTS
+    if weights is None:
+        return list(planned), note
+    return [each if each.name in own else replace(each, weight=weights.get(each.name, 0.0)) for each in planned], note
+
+
+def _gate(model: GateModel, request: Request) -> GateSettings:
+    given = {name: Allowance(drop=each.drop, rise=each.rise, high=each.high) for name, each in model.regression.items()}
+    return GateSettings(
+        mode=model.mode,
+        level=model.level,
+        thresholds=model.thresholds,
+        regression={**GateSettings().regression, **given},
+        max_error_rate=model.max_error_rate,
+        inconclusive=model.inconclusive,
+        baseline=request.baseline or model.baseline,
+        fail_under=request.fail_under,
+    )

@@ -1,0 +1,87 @@
+"""From a project and a request to a plan: everything that a run needs, checked and frozen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cortex_eval.analysis import GateSettings
+from cortex_eval.core import Case, to_json
+from cortex_eval.datasets import Selection
+from cortex_eval.scoring import PlannedScorer
+from cortex_eval.targets import Patience, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetSource:
+    """A dataset file and how to read it."""
+
+    path: Path
+    fields: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name: what people know the dataset by."""
+        return self.path.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One dataset against one target, scored and judged: all that the engine needs to know."""
+
+    suite: str
+    dataset: DatasetSource | Sequence[Case]
+    target: Target
+    target_name: str
+    target_version: str | None = None
+    target_settings: Mapping[str, Any] = field(default_factory=dict)
+    """As resolved, secrets masked."""
+    scorers: tuple[PlannedScorer, ...]
+    passing_threshold: float = 0.7
+    at_once: int = 10
+    repeats: int = 1
+    patience: Patience = field(default_factory=Patience)
+    gate: GateSettings = field(default_factory=GateSettings)
+    selection: Selection = field(default_factory=Selection)
+    request: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked for on the command line, so that a resume can ask for the same."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def dataset_name(self) -> str:
+        """What people know the dataset by."""
+        return self.dataset.name if isinstance(self.dataset, DatasetSource) else "cases"
+
+    def identity(self) -> dict[str, Any]:
+        """What makes results comparable: a run may be resumed only by a plan with the same."""
+        return {
+            "target": {
+                "name": self.target_name,
+                "kind": self.target.kind,
+                "version": self.target_version,
+                "settings": dict(self.target_settings),
+            },
+            "scorers": {
+                each.name: {
+                    "kind": each.kind,
+                    "version": each.version,
+                    "fingerprint": each.fingerprint,
+                    "weight": each.weight,
+                    "threshold": each.threshold,
+                    "critical": each.critical,
+                }
+                for each in self.scorers
+            },
+            "passing_threshold": self.passing_threshold,
+            "repeats": self.repeats,
+        }
+
+    @property
+    def target_fingerprint(self) -> str:
+        """Changes with the target's kind, settings and version."""
+        text = to_json([self.target.kind, self.target_settings, self.target_version], sort_keys=True)
+        return hashlib.sha256(text).hexdigest()[:16]

@@ -1,0 +1,52 @@
+"""Between a run and whoever started it: how far it is, and how it is asked to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from cortex_eval.core import Reply
+
+GRACE_S = 30.0
+"""How long calls in flight may go on after a request to stop."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is; whoever shows it looks at it as often as it likes."""
+
+    total: int = 0
+    done: int = 0
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    in_flight: int = 0
+    cache_hits: int = 0
+    done_before: int = 0
+    """Cases that an earlier part of the run had done."""
+    cost_usd: Decimal | None = None
+    """None: nothing is known of costs."""
+    run_id: str = ""
+    started: float = field(default_factory=time.monotonic)
+
+    def add_cost(self, reply: Reply) -> None:
+        """Count what a reply cost, if that is known."""
+        if reply.usage is not None and reply.usage.cost is not None and not reply.cached:
+            self.cost_usd = (self.cost_usd or Decimal(0)) + reply.usage.cost.amount
+
+
+class Stop:
+    """How a run is asked to end early: the first time it drains, the second time it stops at once."""
+
+    def __init__(self, grace_s: float = GRACE_S) -> None:
+        self.grace_s = grace_s
+        self.drain = asyncio.Event()
+        self.halt = asyncio.Event()
+        self.reason = ""
+
+    def request(self, reason: str) -> None:
+        """Ask for it."""
+        (self.halt if self.drain.is_set() else self.drain).set()
+        self.reason = self.reason or reason

@@ -1,0 +1,82 @@
+"""The names that rows are recognised by: each canonical field with the names that people already use for it."""
+
+from __future__ import annotations
+
+ALSO_READ: dict[str, tuple[str, ...]] = {
+    "id": ("case_id", "test_id", "qid", "prompt_id", "dialogue_id"),
+    "turns": (),
+    "messages": (),
+    "input": ("question", "query", "scenario", "user_input", "prompt", "inputs", "text"),
+    "expected": (),
+    "expected.answer": (
+        "ground_truth",
+        "idealOutput",
+        "ideal_output",
+        "expected_output",
+        "expected_answer",
+        "reference",
+        "ideal",
+        "ideal_completions_data",
+        "target",
+        "answer",
+    ),
+    "expected.answers": ("expected_answers",),
+    "expected.intent": ("expected_intent", "intent"),
+    "expected.entities": ("expected_entities", "entities"),
+    "expected.tool": ("expected_tool",),
+    "expected.tools": ("expected_tools",),
+    "expected.label": ("ground_truth_prakriti", "expected_label", "label"),
+    "expected.checklist": ("expected_checklist", "checklist"),
+    "expected.rubric": ("expected_rubric", "rubric", "rubrics"),
+    "experts": (),
+    "is_disputed": (),
+    "requires_context": (),
+    "history": (),
+    "context": (),
+    "passages": ("retrieved_contexts", "retrieval_context", "contexts"),
+    "category": ("query_type",),
+    "tier": ("complexity_level",),
+    "language": (),
+    "tags": ("example_tags",),
+    "parallel_of": (),
+    "cluster_id": (),
+    "split": (),
+    "source": (),
+    "description": (),
+    "attachments": (),
+    "metadata": (),
+}
+"""Canonical field → other names of it; when a row holds several, the first one counts and the rest is metadata."""
+
+CANONICAL: dict[str, str] = {name: field for field, others in ALSO_READ.items() for name in (field, *others)}
+"""Any known name → its canonical field."""
+
+RANK: dict[str, int] = {name: rank for rank, name in enumerate(CANONICAL)}
+
+BORROWED_IDS = ("qid", "prompt_id", "dialogue_id")
+"""Ids of questions, prompts and dialogues: several cases may share one, unlike `id` and `case_id`."""
+
+ASKING: tuple[str, ...] = ("turns", "messages", "input", *ALSO_READ["input"])
+"""One of these must be there: what the user says."""
+
+TIERS: dict[str, int] = {
+    "simple": 1,
+    "basic": 1,
+    "medium": 2,
+    "standard": 2,
+    "complex": 3,
+    "advanced": 4,
+    "expert": 5,
+}
+ROLES: dict[str, str] = {
+    "user": "user",
+    "human": "user",
+    "system": "system",
+    "developer": "system",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}

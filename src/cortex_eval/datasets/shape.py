@@ -1,0 +1,393 @@
+"""From a row as people write it to a case: the shape is recognised by its keys, once for every set of keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from difflib import SequenceMatcher, get_close_matches
+from typing import Any, NamedTuple
+
+from cortex_eval.core import InputError, Problem, did_you_mean
+from cortex_eval.datasets import values
+from cortex_eval.datasets.dialogue import is_dialogue, read_dialogue, read_messages
+from cortex_eval.datasets.draft import Draft
+from cortex_eval.datasets.names import ALSO_READ, ASKING, BORROWED_IDS, CANONICAL, RANK
+from cortex_eval.datasets.problems import Mistake, Problems, quoted
+
+_EXPERT = re.compile(r"expert_(\d+)")
+_STRUCTURED: dict[str, values.Read] = {
+    "expected.entities": values.entities,
+    "expected.tools": values.tools,
+    "expected.checklist": values.texts,
+    "expected.rubric": values.rubric,
+    "expected.answers": values.texts,
+    "experts": values.labels,
+    "tags": values.words,
+    "history": values.messages,
+    "attachments": values.attachments,
+}
+_PLAIN: dict[str, values.Read] = {
+    "expected.intent": values.name,
+    "expected.tool": values.name,
+    "expected.label": values.name,
+    "is_disputed": values.flag,
+    "requires_context": values.flag,
+    "description": values.text,
+}
+_OF_A_TURN = ("input", "requires_context", "attachments")
+Put = Callable[[Draft, str, Any], None]  # Any: JSON, as people write it
+
+
+class Step(NamedTuple):
+    """What happens with one key of a row."""
+
+    key: str
+    put: Put
+
+
+class Plan(NamedTuple):
+    """How rows with one set of keys are read."""
+
+    steps: tuple[Step, ...]
+    asks: bool
+    """Some key may hold what the user says."""
+
+
+class Shapes:
+    """Reads rows; remembers the plan for each set of keys it has met."""
+
+    def __init__(self, *, fields: Mapping[str, str] | None = None, cells: bool = False, of_turns: bool = False) -> None:
+        self._fields = check_fields(fields or {})
+        self._cells = cells
+        """The rows hold cells: lists and objects come as JSON text."""
+        self._of_turns = of_turns
+        """The rows are turns of one case: what belongs to a whole case is metadata there."""
+        self._plans: dict[tuple[str, ...], Plan] = {}
+
+    def read(self, row: Mapping[str, Any], line: int | None, problems: Problems) -> dict[str, Any] | None:
+        """The row as a canonical mapping, without an id if it has none; None when it is not valid, which is noted."""
+        plan = self.plan(tuple(row))
+        if not plan.asks:
+            self._nothing_asks(tuple(row), line, problems)
+            return None
+        draft = Draft()
+        before = len(problems)
+        for key, put in plan.steps:
+            value = row[key]
+            if value is None or value == "":
+                continue
+            try:
+                put(draft, key, value)
+            except Mistake as mistake:
+                problems.add(mistake.message, code=mistake.code, line=line, field=mistake.field or key)
+        if len(problems) != before:
+            return None
+        try:
+            return draft.finish()
+        except Mistake as mistake:
+            problems.add(mistake.message, code=mistake.code, line=line, field=mistake.field)
+            return None
+
+    def borrows_id(self, row: Mapping[str, Any]) -> bool:  # Any: JSON
+        """Whether the id of a row is one that its authors did not mean for single cases."""
+        return next(key for key, put in self.plan(tuple(row)).steps if put is _put_id) in BORROWED_IDS
+
+    def check_fields_found(self, problems: Problems) -> None:
+        """Every column that `fields` names was in some row; to be asked at the end."""
+        seen = {key for keys in self._plans for key in keys}
+        for field, column in self._fields.items():
+            if seen and column not in seen and field != "input":
+                message = f"fields names {column!r} for {field}, which is not there. {_near(column, tuple(seen))}"
+                problems.add(message, code="missing_column", field=column)
+
+    def plan(self, keys: tuple[str, ...]) -> Plan:
+        """How rows with these keys are read."""
+        plan = self._plans.get(keys)
+        if plan is None:
+            plan = self._plans[keys] = self._made_plan(keys)
+        return plan
+
+    def _made_plan(self, keys: tuple[str, ...]) -> Plan:
+        mapped = {column: field for field, column in self._fields.items()}
+        roles = [(key, self._role(key, keys, mapped)) for key in keys]
+        # What fields names comes first; then the canonical name before the other names of a field.
+        roles.sort(key=lambda pair: (pair[0] not in mapped, RANK.get(pair[1], len(RANK)), RANK.get(pair[0], len(RANK))))
+        steps = tuple(Step(key, _put(role, key, self._cells)) for key, role in roles)
+        return Plan(steps, any(role in ("turns", "messages", "input") for _, role in roles))
+
+    def _role(self, key: str, keys: tuple[str, ...], mapped: Mapping[str, str]) -> str:
+        if key in mapped:
+            return mapped[key]
+        field = CANONICAL.get(key, "")
+        if field in self._fields or (key == "tags" and "tokens" in keys):  # tags beside tokens: one per word
+            return "metadata.*"
+        if self._of_turns and field not in _OF_A_TURN and not field.startswith("expected"):
+            return "metadata.*"
+        if field:
+            return field
+        if _EXPERT.fullmatch(key):
+            return "experts.*"
+        return key if key.startswith("metadata.") else "metadata.*"
+
+    def _nothing_asks(self, keys: tuple[str, ...], line: int | None, problems: Problems) -> None:
+        if problems.is_repeated(("missing", keys)):
+            return
+        found = ", ".join(quoted(key, 40) for key in keys[:20]) + (", …" if len(keys) > 20 else "")
+        if "input" in self._fields:
+            column = self._fields["input"]
+            message = (
+                f"fields names {column!r} for the input, which is not there. Found: {found}. {_near(column, keys)}"
+            )
+        elif len(keys) == 1 and any(mark in keys[0] for mark in ";\t|"):
+            message = f"there is only the column {found}: the cells must be separated by commas."
+        else:
+            near = _nearest(keys)
+            hint = f"Did you mean {near[1]!r} by {near[0]!r}? " if near else ""
+            message = (
+                f"no field holds the input (such as input, question or query). Found: {found}. {hint}"
+                f"Rename it, or name it: fields: {{input: {near[0] if near else 'your_column'}}}."
+            )
+        problems.add(message, code="missing_column", line=1 if self._cells else line, field="input")
+
+
+def check_fields(fields: Mapping[str, str]) -> dict[str, str]:
+    """The mapping of canonical fields to columns that a project file states; an unknown field is an InputError."""
+    for field, column in fields.items():
+        if field not in ALSO_READ and not field.startswith("metadata."):
+            raise InputError(
+                Problem(message=f"fields has no {field!r}. {did_you_mean(field, ALSO_READ)}", field=f"fields.{field}")
+            )
+        if not isinstance(column, str) or not column:
+            raise InputError(
+                Problem(message=f"fields.{field} names a column, not {quoted(column)}.", field=f"fields.{field}")
+            )
+    return dict(fields)
+
+
+def _near(column: str, columns: tuple[str, ...]) -> str:
+    near = get_close_matches(column, columns, n=1)
+    return f"Did you mean {near[0]!r}?" if near else ""
+
+
+def _nearest(keys: tuple[str, ...]) -> tuple[str, str] | None:
+    pairs = [(SequenceMatcher(None, key.casefold(), name).ratio(), key, name) for key in keys for name in ASKING]
+    best = max(pairs, default=(0.0, "", ""))
+    return (best[1], best[2]) if best[0] >= 0.6 else None
+
+
+def _put(role: str, key: str, cells: bool) -> Put:
+    """The function that puts the value of this role into a draft."""
+    if role.startswith("metadata."):
+        return _put_metadata(role, key)
+    if role in _SPECIAL:
+        return _in_cell(_SPECIAL[role]) if cells and role in _JSON_CELLS else _SPECIAL[role]
+    read = _STRUCTURED.get(role)
+    if read is not None and cells:
+        read = values.from_cell(read)
+    read = read or _PLAIN.get(role, values.name)
+    if role.startswith("expected."):
+        return _put_expected(role.removeprefix("expected."), read)
+    return _put_case(role, read)
+
+
+def _put_case(name: str, read: values.Read) -> Put:
+    def put(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+        if name in draft.case:
+            draft.metadata[key] = value
+            return
+        held = read(value, key)
+        if held is not None and held != [] and held is not False:
+            draft.case[name] = held
+
+    return put
+
+
+def _put_expected(name: str, read: values.Read) -> Put:
+    def put(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+        if name in draft.expected:
+            draft.metadata[key] = value
+            return
+        held = read(value, key)
+        if held is not None and held != []:
+            draft.expected[name] = held
+
+    return put
+
+
+def _put_metadata(role: str, key: str) -> Put:
+    name = key if role == "metadata.*" else role.removeprefix("metadata.")
+
+    def put(draft: Draft, _key: str, value: Any) -> None:  # Any: JSON
+        draft.metadata[name] = value
+
+    return put
+
+
+def _put_input(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    if draft.turns:
+        draft.metadata[key] = value
+    elif type(value) is str:
+        if value.isspace():
+            raise Mistake(f"{key} is blank: there is nothing to ask.", field=key, code="empty_input")
+        draft.turns = [{"text": value}]
+    elif isinstance(value, list):
+        read_messages(draft, key, value)
+    else:
+        raise values.wrong(key, "text or a list of messages", value)
+
+
+def _put_messages(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    if draft.turns:
+        draft.metadata[key] = value
+    else:
+        read_messages(draft, key, value)
+
+
+def _put_turns(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    if not isinstance(value, list | tuple) or not value:
+        raise values.wrong(key, "a list of turns", value)
+    if is_dialogue(value):
+        read_dialogue(draft, key, value)
+        return
+    for index, each in enumerate(value):
+        draft.turns.append(_turn(draft, f"{key}[{index}]", each))
+
+
+def _turn(draft: Draft, place: str, value: Any) -> dict[str, Any]:  # Any: JSON
+    if isinstance(value, str):
+        value = {"input": value}
+    row = values.mapping(value, place)
+    part = Draft()
+    for key, put in _turns.plan(tuple(row)).steps:
+        if row[key] is None or row[key] == "":
+            continue
+        try:
+            put(part, key, row[key])
+        except Mistake as mistake:
+            raise Mistake(
+                f"{place}.{mistake.message}", field=f"{place}.{mistake.field or key}", code=mistake.code
+            ) from None
+    if len(part.turns) != 1:
+        found = ", ".join(map(quoted, value))
+        raise Mistake(f"{place} has no input, only {found}.", field=f"{place}.input", code="empty_input")
+    if part.metadata:
+        draft.metadata.setdefault("turns", {})[place[place.index("[") + 1 : -1]] = part.metadata
+    turn: dict[str, Any] = part.finish()["turns"][0]  # Any: JSON
+    return turn
+
+
+def _put_expectation(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    if not isinstance(value, Mapping):
+        _put_answer(draft, key, value)
+        return
+    for name, held in value.items():
+        field = f"{key}.{name}"
+        if held is None or held == "":
+            continue
+        put = _EXPECTATION.get(str(name))
+        if put is None:
+            raise Mistake(f"{field} is not an expectation. {did_you_mean(str(name), _EXPECTATION)}", field=field)
+        put(draft, field, held)
+
+
+def _put_answer(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    if "answer" in draft.expected or draft.answers:
+        draft.metadata[key] = value
+    elif type(value) is str:
+        if not value.isspace():
+            draft.expected["answer"] = value
+    elif isinstance(value, list | tuple):
+        draft.answers = values.texts(value, key)
+    elif key == "ideal_completions_data" and isinstance(value, Mapping):
+        _put_ideal_completion(draft, key, value)
+    else:
+        raise values.wrong(key, "text or a list of texts", value)
+
+
+def _put_ideal_completion(draft: Draft, key: str, value: Mapping[str, Any]) -> None:  # Any: JSON
+    rest = {name: held for name, held in value.items() if name != "ideal_completion" and held not in (None, [], "")}
+    if rest:
+        draft.metadata[key] = rest
+    answer = value.get("ideal_completion")
+    if answer is not None:
+        draft.expected["answer"] = values.text(answer, f"{key}.ideal_completion")
+
+
+def _put_context(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    if isinstance(value, Mapping):
+        if value:
+            draft.case["context"] = values.mapping(value, key)
+    else:
+        _put_passages(draft, key, value)
+
+
+def _put_passages(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    passages = values.texts(value, key)
+    if "passages" in draft.case:
+        draft.metadata[key] = value
+    elif passages:
+        draft.case["passages"] = passages
+
+
+def _put_tier(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    if "tier" in draft.case:
+        draft.metadata[key] = value
+        return
+    if key != "tier" and isinstance(value, str) and not values.is_tier(value):
+        draft.metadata[key] = value  # a scale of its own
+        return
+    tier = values.tier(value, key)
+    if tier is not None:
+        draft.case["tier"] = tier
+        if isinstance(value, str) and not value.strip().isdecimal():
+            draft.metadata[key] = value  # the word itself is kept
+
+
+def _put_expert(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    number = int(key.rpartition("_")[2])
+    label = values.name(value, key)
+    if label is not None:
+        draft.expert_columns[number] = label
+
+
+def _put_mapping(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+    if isinstance(value, Mapping):
+        draft.metadata.update(values.mapping(value, key))
+    else:
+        draft.metadata[key] = value
+
+
+def _in_cell(put: Put) -> Put:
+    def put_cell(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
+        try:
+            held = values.json_cell(value, key)
+        except Mistake:
+            if key not in ("context", *ALSO_READ["passages"], "passages", "expected"):
+                raise
+            held = value  # a passage may well begin with a bracket
+        put(draft, key, held)
+
+    return put_cell
+
+
+_put_id = _put_case("id", values.name)
+_SPECIAL: dict[str, Put] = {
+    "id": _put_id,
+    "input": _put_input,
+    "messages": _put_messages,
+    "turns": _put_turns,
+    "expected": _put_expectation,
+    "expected.answer": _put_answer,
+    "context": _put_context,
+    "passages": _put_passages,
+    "tier": _put_tier,
+    "experts.*": _put_expert,
+    "metadata": _put_mapping,
+}
+_JSON_CELLS = {"messages", "turns", "expected", "context", "passages", "metadata"}
+_EXPECTATION: dict[str, Put] = {
+    field.removeprefix("expected."): _put(field, field, cells=False)
+    for field in ALSO_READ
+    if field.startswith("expected.")
+}
+_turns = Shapes(of_turns=True)

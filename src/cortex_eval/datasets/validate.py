@@ -1,0 +1,67 @@
+"""Checking a dataset without storing or running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortex_eval.core import InputError, Problem
+from cortex_eval.datasets.files import CaseReader, read_cases
+from cortex_eval.datasets.opening import Format
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What a look at a whole dataset found."""
+
+    ok: bool
+    cases: int
+    """Sound cases; 0 when the dataset is not valid, because nothing of it would be used."""
+    version: str | None
+    """None when the dataset is not valid."""
+    problems: tuple[Problem, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """The machine-readable answer of `cortex datasets validate --json`."""
+        return {
+            "ok": self.ok,
+            "errors": [
+                {
+                    "file": problem.file,
+                    "line": problem.line,
+                    "field": problem.field,
+                    "message": problem.message,
+                    "code": problem.code,
+                }
+                for problem in self.problems
+            ],
+            "cases": self.cases,
+            "version": self.version,
+        }
+
+
+def validate_file(
+    path: str | Path,
+    *,
+    fields: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    kind: Format | None = None,
+    name: str | None = None,
+) -> Validation:
+    """Everything that is wrong with a file; never raises for what is in it."""
+    try:
+        return validate_cases(read_cases(path, fields=fields, encoding=encoding, kind=kind, name=name))
+    except InputError as error:
+        return Validation(ok=False, cases=0, version=None, problems=error.problems)
+
+
+def validate_cases(reader: CaseReader) -> Validation:
+    """Everything that is wrong with the cases of a reader, which is used up by this."""
+    try:
+        for _ in reader.rows():
+            pass
+    except InputError as error:
+        return Validation(ok=False, cases=0, version=None, problems=error.problems)
+    return Validation(ok=True, cases=reader.cases, version=reader.version)

@@ -1,0 +1,297 @@
+"""THE SPINE: plan → ask → save → score → save → finish. Read this first.
+
+A case moves one way. Its reply is on disk before anything is scored, and a target's slot is free again before that.
+What is already in the store is not asked for again: a resumed run, a rescored run and a fresh one are the same walk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from cortex_eval.analysis import Baseline, GateSettings, Report, read_baseline, summarise
+from cortex_eval.config import Plan
+from cortex_eval.control import Progress, Stop
+from cortex_eval.core import (
+    Case,
+    Failure,
+    InputError,
+    Reply,
+    RunRecord,
+    StorageError,
+    TargetError,
+    case_from_json,
+    reply_from_json,
+    to_json,
+)
+from cortex_eval.manifest import check_same_plan, describe_run, keep_dataset, select_cases
+from cortex_eval.scoring import Scoreboard
+from cortex_eval.storage import Slot, Store, this_process
+from cortex_eval.targets import Conversation, cache_key, conversation_at, session_of
+
+CHUNK = 200
+"""Cases read from the store at a time."""
+BACKLOG = 4
+"""Cases answered and waiting for a verdict, per slot: a slow judge slows asking down, it does not fill the memory."""
+CANCEL_POLL_S = 1.0
+
+
+class _GraceIsOver(Exception):  # noqa: N818  # not an error: the way out of the task group
+    """Calls in flight did not end in time after a request to stop."""
+
+
+class Answered(NamedTuple):
+    """A turn with its reply, and where the result belongs."""
+
+    slot: Slot
+    reply: Reply
+
+
+async def execute(
+    plan: Plan,
+    store: Store,
+    *,
+    progress: Progress | None = None,
+    stop: Stop | None = None,
+    resume: str | None = None,
+    rescore: str | None = None,
+) -> Report:
+    """Carry out a plan, or what is left of it, and say what came of it.
+
+    `resume` names a run to go on with; `rescore` names one whose replies are scored anew, without any target call.
+    """
+    baseline = find_baseline(store, plan.gate.baseline, plan.suite)
+    run = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
+    play = _Play(plan, store, run, progress or Progress(), stop or Stop())
+    await play.all_cases()
+    return await asyncio.to_thread(play.finish, baseline)
+
+
+def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str | None = None) -> RunRecord:
+    """The run that this plan is carried out as: a new one, or an earlier one that it goes on with."""
+    if resume is not None:
+        run = store.runs.find(resume)
+        check_same_plan(plan, run, store)
+        store.runs.take_over(run.id, this_process())
+        return store.runs.find(run.id)
+    parent = store.runs.find(rescore) if rescore is not None else None
+    if parent is not None:
+        from_run, dataset_no, ordinals = store.runs.numbers(parent.id)
+        selection = parent.manifest.get("selection", {})
+    else:
+        dataset_no = keep_dataset(plan, store)
+        ordinals, selection = select_cases(plan, store, dataset_no)
+    run_id = store.runs.create(
+        suite=plan.suite,
+        target=(plan.target_name, plan.target.kind, plan.target_version),
+        dataset_no=dataset_no,
+        ordinals=ordinals,
+        repeats=parent.repeats if parent else plan.repeats,
+        manifest=describe_run(plan, selection=selection, parent=parent),
+        owner=this_process(),
+        parent_id=parent.id if parent else None,
+    )
+    if parent is not None:
+        store.results.copy_replies(from_run, store.runs.numbers(run_id)[0])
+    return store.runs.find(run_id)
+
+
+class _Play:
+    """One run while it goes on."""
+
+    def __init__(self, plan: Plan, store: Store, run: RunRecord, progress: Progress, stop: Stop) -> None:
+        self.plan, self.store, self.run, self.progress, self.stop = plan, store, run, progress, stop
+        self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(run.id)
+        self.there = store.results.stored_turns(self.run_no)
+        self.slots = asyncio.Semaphore(plan.at_once)
+        self.backlog = asyncio.Semaphore(plan.at_once * BACKLOG)
+        self.may_ask = run.manifest.get("parent") is None
+        self.uses_cache = plan.target.is_remote and plan.target_version is not None
+        progress.total, progress.run_id = len(self.ordinals) * run.repeats, run.id
+
+    async def all_cases(self) -> None:
+        """Play every case that is not done, at most `plan.at_once` of them together."""
+        try:
+            async with self.plan.target, asyncio.TaskGroup() as watchers:
+                watching = [watchers.create_task(self._watch_cancel()), watchers.create_task(self._watch_grace())]
+                try:
+                    async with asyncio.TaskGroup() as group:
+                        self.board = Scoreboard(self.plan.scorers, group, passing_threshold=self.plan.passing_threshold)
+                        await self._dispatch(group)
+                finally:
+                    for task in watching:
+                        task.cancel()
+        except* _GraceIsOver:
+            pass  # what was in flight is asked again on resume
+        except* (StorageError, InputError) as errors:
+            raise _first(errors) from None
+        await self.store.flush()
+
+    async def _dispatch(self, group: asyncio.TaskGroup) -> None:
+        async for ordinal, body in self._bodies():
+            for repeat in range(self.run.repeats):
+                if self._is_done(ordinal, repeat):
+                    continue
+                await self.backlog.acquire()
+                await self.slots.acquire()  # before the task exists: a million cases stream through
+                if self.stop.drain.is_set():
+                    return
+                self.progress.in_flight += 1
+                group.create_task(self._run_case(ordinal, repeat, body))
+
+    async def _bodies(self) -> AsyncIterator[tuple[int, bytes]]:
+        for start in range(0, len(self.ordinals), CHUNK):
+            chunk = self.ordinals[start : start + CHUNK]
+            for each in await asyncio.to_thread(self.store.datasets.case_bodies, self.dataset_no, chunk):
+                yield each
+
+    def _is_done(self, ordinal: int, repeat: int) -> bool:
+        """Whether an earlier part of this run has dealt with this case; errors are tried again."""
+        turns = self.there.get((ordinal, repeat))
+        if not turns or any(turn.state not in ("passed", "failed") for turn in turns.values()):
+            return False
+        del self.there[ordinal, repeat]
+        self._count([turn.state for turn in turns.values()])
+        self.progress.done_before += 1
+        return True
+
+    async def _run_case(self, ordinal: int, repeat: int, body: bytes) -> None:
+        """One case, start to finish; each step is saved before the next begins."""
+        case = case_from_json(body)
+        try:
+            try:
+                answered = await self._ask_turns(case, ordinal, repeat)
+            finally:
+                self.slots.release()
+                self.progress.in_flight -= 1
+            await self._score_turns(case, answered)
+        finally:
+            self.backlog.release()
+
+    async def _ask_turns(self, case: Case, ordinal: int, repeat: int) -> list[Answered]:
+        """Play the turns in order, each reply on disk before the next turn; ends early when the target fails."""
+        there = self.there.pop((ordinal, repeat), {})
+        known = (
+            await asyncio.to_thread(self.store.results.stored_replies, self.run_no, ordinal, repeat) if there else {}
+        )
+        session_id = session_of(self.run.id, case.id, repeat)
+        answered: list[Answered] = []
+        for turn in range(len(case.turns)):
+            attempt = there[turn].attempt if turn in there else 0
+            slot = Slot(self.run_no, ordinal, repeat, turn, attempt)
+            reply = known.get(turn)
+            if reply is None and self.may_ask:
+                if turn in there:
+                    slot = slot._replace(attempt=attempt + 1)  # the earlier error stays beside the new result
+                turns = conversation_at(case, turn, [each.reply for each in answered], session_id=session_id)
+                reply = await self._ask(turns, slot)
+            if reply is None:
+                break
+            answered.append(Answered(slot, reply))
+        return answered
+
+    async def _ask(self, turns: Conversation, slot: Slot) -> Reply | None:
+        """The reply to one turn, saved; None when the target did not answer, which is saved too."""
+        key = cache_key(self.plan.target_fingerprint, turns, slot.repeat) if self.uses_cache else ""
+        cached = await asyncio.to_thread(self.store.cache.find, key) if key else None
+        try:
+            if cached is not None:
+                reply = replace(reply_from_json(cached), cached=True)
+                self.progress.cache_hits += 1
+            else:
+                reply = await self.plan.patience.ask(self.plan.target, turns)
+        except TargetError as error:
+            await self.store.results.save_error(slot, Failure(error.kind, str(error)), attempts=error.attempts)
+            return None
+        await self.store.results.save_reply(slot, reply)
+        self.progress.add_cost(reply)
+        if key and cached is None and reply.text:
+            self.store.cache.keep(key, "reply", to_json(reply))
+        return reply
+
+    async def _score_turns(self, case: Case, answered: list[Answered]) -> None:
+        """Score every turn that was answered and save the verdicts."""
+        replies = [each.reply for each in answered]
+        states = ["error_target"] if len(answered) < len(case.turns) else []
+        for turn, (slot, reply) in enumerate(answered):
+            is_last = turn == len(case.turns) - 1
+            judged = await self.board.judge(case.at(turn), reply, replies if is_last else None)
+            self.store.results.save_verdict(slot, judged)
+            states.append(judged.state)
+        self._count(states)
+
+    def _count(self, states: Sequence[str]) -> None:
+        self.progress.done += 1
+        if all(state == "passed" for state in states):
+            self.progress.passed += 1
+        elif any(state.startswith("error") for state in states):
+            self.progress.errors += 1
+        else:
+            self.progress.failed += 1
+
+    async def _watch_cancel(self) -> None:
+        while True:
+            if await asyncio.to_thread(self.store.runs.is_cancel_requested, self.run.id):
+                return self.stop.request("cancelled")
+            await asyncio.sleep(CANCEL_POLL_S)  # the request comes from another process, by way of the store
+
+    async def _watch_grace(self) -> None:
+        await self.stop.drain.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.stop.grace_s):
+                await self.stop.halt.wait()
+        raise _GraceIsOver
+
+    def finish(self, baseline: Baseline | None) -> Report:
+        """What came of the run, kept with it; a run that was stopped stays open for a resume."""
+        is_partial = self.progress.done < self.progress.total
+        manifest = {**self.run.manifest, "cache_hits": self.progress.cache_hits}
+        report = report_on(self.store, self.run.id, self.plan.gate, baseline, is_partial=is_partial)
+        if is_partial and self.stop.reason != "cancelled":
+            self.store.runs.pause(self.run.id)
+        else:
+            self.store.runs.finish(
+                self.run.id,
+                "cancelled" if is_partial else "completed",
+                summary=report.to_dict(),
+                exit_code=report.exit_code,
+                manifest=manifest,
+            )
+        return replace(report, run=self.store.runs.find(self.run.id))
+
+
+def find_baseline(store: Store, name: str | None, suite: str) -> Baseline | None:
+    """The baseline of this name; a name that is not there is an InputError, before any case is asked."""
+    if name is None:
+        return None
+    kept = store.baselines.find(name, suite)
+    if kept is None:
+        raise InputError(f"There is no baseline {name!r} for {suite}. Make one: cortex baseline set RUN --name {name}.")
+    return read_baseline(kept, name=name)
+
+
+def report_on(
+    store: Store, run_id: str, gate: GateSettings, baseline: Baseline | None = None, *, is_partial: bool = False
+) -> Report:
+    """The report of a run as the store holds it, judged by a gate."""
+    run = store.runs.find(run_id)
+    return summarise(
+        run,
+        partial(store.results.read, run.id),
+        gate=gate,
+        passing_threshold=run.manifest["passing_threshold"],
+        baseline=baseline,
+        is_partial=is_partial,
+    )
+
+
+def _first(errors: BaseExceptionGroup[Exception]) -> Exception:
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    assert isinstance(found, Exception)
+    return found

@@ -1,0 +1,168 @@
+"""What a run remembers of itself, and whether a later plan is still the same one."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from cortex_eval.config import DatasetSource, Plan
+from cortex_eval.core import InputError, Problem, RunRecord, __version__, short_repr, to_json
+from cortex_eval.datasets import CaseReader, CaseRow, cases_from, read_cases
+from cortex_eval.storage import Store
+
+
+def keep_dataset(plan: Plan, store: Store) -> int:
+    """The number in the store of the plan's dataset, which is read and kept if it is not there yet."""
+    source = plan.dataset
+    if not isinstance(source, DatasetSource):
+        return store.datasets.keep(plan.dataset_name, cases_from(source))[0]
+    digest = file_digest(source)
+    known = store.datasets.find(source.name, file_sha256=digest)
+    if known is not None:
+        return known[0]
+    return store.datasets.keep(source.name, _read(source), file=str(source.path), file_sha256=digest)[0]
+
+
+def file_digest(source: DatasetSource) -> str:
+    """Changes with the file's bytes and with how they are read."""
+    digest = hashlib.sha256(to_json([source.fields, source.encoding, __version__], sort_keys=True))
+    try:
+        with source.path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except FileNotFoundError:
+        raise InputError(f"There is no dataset {source.path}. Check --dataset.") from None
+    except OSError as error:
+        raise InputError(f"The dataset {source.path} cannot be read: {error.strerror}.") from error
+    return digest.hexdigest()
+
+
+def select_cases(plan: Plan, store: Store, dataset_no: int) -> tuple[Sequence[int], Mapping[str, Any]]:
+    """The places of the chosen cases in the order of asking, and how they were chosen."""
+    chosen = plan.selection.choose(store.datasets.case_facts(dataset_no))
+    described = {
+        "asked": plan.selection.described(),
+        "matching": chosen.matching,
+        "of": chosen.total,
+        "chosen": len(chosen.ordinals),
+        "probabilities": chosen.probabilities,
+    }
+    return chosen.ordinals, described
+
+
+def count_calls(plan: Plan) -> dict[str, Any]:
+    """What a plan would do: cases, calls and time, without a store and without asking anybody."""
+    source = plan.dataset
+    reader = cases_from(source) if not isinstance(source, DatasetSource) else _read(source)
+    turns: list[int] = []
+
+    def counted() -> Iterator[CaseRow]:
+        for row in reader.rows():
+            turns.append(row.turns)
+            yield row
+
+    chosen = plan.selection.choose(counted())
+    calls = sum(turns[ordinal] for ordinal in chosen.ordinals) * plan.repeats
+    return {
+        "suite": plan.suite,
+        "dataset": plan.dataset_name,
+        "target": plan.target_name,
+        "cases": len(chosen.ordinals),
+        "of": chosen.total,
+        "calls": calls,
+        "at_once": plan.at_once,
+        "seconds_at_1s": calls / plan.at_once,
+        "cost_usd": None,
+        "scorers": [each.name for each in plan.scorers],
+    }
+
+
+def _read(source: DatasetSource) -> CaseReader:
+    return read_cases(source.path, fields=source.fields, encoding=source.encoding)
+
+
+def describe_run(plan: Plan, *, selection: Mapping[str, Any], parent: RunRecord | None) -> dict[str, Any]:
+    """The manifest of a run that is about to begin."""
+    identity = plan.identity()
+    return {
+        **identity,
+        "config_hash": hashlib.sha256(to_json(identity, sort_keys=True)).hexdigest()[:16],
+        "gate": plan.gate,
+        "seed": plan.selection.seed,
+        "at_once": plan.at_once,
+        "timeout_s": plan.patience.timeout_s,
+        "retries": plan.patience.retries,
+        "selection": dict(selection),
+        "request": dict(plan.request),
+        "parent": parent.id if parent else None,
+        "git": _git(Path.cwd()),
+        "environment": {
+            "cortex": __version__,
+            "python": platform.python_version(),
+            "platform": sys.platform,
+            "machine": platform.machine(),
+        },
+    }
+
+
+def check_same_plan(plan: Plan, run: RunRecord, store: Store) -> None:
+    """Raise InputError that shows what differs when a run cannot be resumed with this plan."""
+    differences = []
+    if isinstance(plan.dataset, DatasetSource) and file_digest(plan.dataset) != run.dataset.file_sha256:
+        current = keep_dataset(plan, store)
+        if store.datasets.version_of(current) != run.dataset.version:
+            differences.append(f"the dataset {plan.dataset_name} has changed since the run began")
+    differences += _differences("", {key: run.manifest.get(key) for key in plan.identity()}, _plain(plan.identity()))
+    if differences:
+        listed = "; ".join(differences[:5]) + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
+        raise InputError(
+            Problem(
+                code="plan_changed",
+                message=f"Run {run.id} cannot be resumed: {listed}. Undo that, or start a new run without --resume.",
+            )
+        )
+
+
+def _plain(value: Any) -> Any:
+    return orjson.loads(to_json(value))
+
+
+def _differences(where: str, before: Any, after: Any) -> list[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        found = []
+        for key in sorted({*before, *after}):
+            if key != "fingerprint":
+                found += _differences(f"{where}.{key}".lstrip("."), before.get(key), after.get(key))
+        if not found and before.get("fingerprint") != after.get("fingerprint"):
+            found.append(f"{where} has other settings")
+        return found
+    return [] if before == after else [f"{where} was {short_repr(before)} and is {short_repr(after)}"]
+
+
+def _git(folder: Path) -> dict[str, Any]:
+    """The commit that the project is at, and whether files differ from it; empty when there is no repository."""
+    git = shutil.which("git")
+    if git is None:
+        return {}
+    command = [git, "-C", str(folder), "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    if done.returncode != 0:
+        return {}
+    lines = done.stdout.splitlines()
+    facts = dict(line.removeprefix("# branch.").split(" ", 1) for line in lines if line.startswith("# branch."))
+    return {
+        "commit": facts.get("oid", ""),
+        "branch": facts.get("head", ""),
+        "dirty": any(not line.startswith("#") for line in lines),
+    }

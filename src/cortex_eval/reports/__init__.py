@@ -1,0 +1,30 @@
+"""One report, many renderings: terminal, Markdown, HTML, JSON, JSON lines, CSV."""
+
+from cortex_eval.reports.console import render_console
+from cortex_eval.reports.files import Format, safe_name, write_artifacts, write_atomically
+from cortex_eval.reports.html import render_html
+from cortex_eval.reports.machine import Dialect, csv_chunks, json_chunks, jsonl_chunks, row_bytes, seed_row
+from cortex_eval.reports.markdown import render_markdown
+from cortex_eval.reports.text import neutral_cell, restored_cell, visible
+from cortex_eval.reports.words import VerdictWords, verdict_words
+
+__all__ = [
+    "Dialect",
+    "Format",
+    "VerdictWords",
+    "csv_chunks",
+    "json_chunks",
+    "jsonl_chunks",
+    "neutral_cell",
+    "render_console",
+    "render_html",
+    "render_markdown",
+    "restored_cell",
+    "row_bytes",
+    "safe_name",
+    "seed_row",
+    "verdict_words",
+    "visible",
+    "write_artifacts",
+    "write_atomically",
+]

@@ -1,0 +1,129 @@
+"""Report files on disk: each is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Literal, get_args
+
+from cortex_eval.analysis import Report
+from cortex_eval.core import InputError, StorageError, did_you_mean
+from cortex_eval.reports.html import render_html
+from cortex_eval.reports.machine import Dialect, csv_chunks, json_chunks, jsonl_chunks
+from cortex_eval.reports.markdown import render_markdown
+from cortex_eval.reports.words import moment
+
+Format = Literal["html", "markdown", "json", "csv", "jsonl"]
+_NAMES: dict[Format, str] = {
+    "html": "report_{stamp}.html",
+    "markdown": "evaluation_{stamp}.md",
+    "json": "evaluation_{stamp}.json",
+    "csv": "evaluation_{stamp}.csv",
+    "jsonl": "results_{target}.jsonl",
+}
+
+
+def write_artifacts(
+    report: Report, folder: Path | str, formats: Iterable[str] = ("json", "html"), *, dialect: Dialect = "cortex"
+) -> list[Path]:
+    """Write the report in these formats, and give back the files in the order asked for.
+
+    A run's own earlier files are replaced; those of another run of the same second are left alone, and this run's get
+    the target's name, then a number, behind the time.
+    """
+    wanted = _checked(formats)
+    folder = Path(folder)
+    writers: dict[Format, Callable[[], Iterable[bytes]]] = {
+        "html": lambda: [render_html(report).encode("utf-8", "replace")],
+        "markdown": lambda: [render_markdown(report).encode("utf-8", "replace")],
+        "json": lambda: json_chunks(report, dialect=dialect),
+        "csv": lambda: csv_chunks(report),
+        "jsonl": lambda: jsonl_chunks(report),
+    }
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        paths = _free_paths(report, folder, wanted)
+    except OSError as error:
+        raise StorageError(_not_writable(folder, error)) from error
+    for form, path in zip(wanted, paths, strict=True):
+        write_atomically(path, writers[form]())
+    return paths
+
+
+def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
+    """Put these bytes in the file; whatever happens on the way, it holds all of them or what it held before."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    except OSError as error:
+        raise StorageError(_not_writable(path, error)) from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise StorageError(_not_writable(path, error)) from error
+    finally:
+        temporary.unlink(missing_ok=True)  # there only when something went wrong before the rename
+
+
+def safe_name(text: str) -> str:
+    """A target's name as part of a file name."""
+    return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip(".-")[:60] or "target"
+
+
+def _checked(formats: Iterable[str]) -> list[Format]:
+    known: Sequence[Format] = get_args(Format)
+    asked = list(dict.fromkeys(formats))
+    for form in asked:
+        if form not in known:
+            raise InputError(f"There is no report format {form!r}. {did_you_mean(form, known)}")
+    return [form for name in asked for form in known if form == name]
+
+
+def _free_paths(report: Report, folder: Path, formats: Sequence[Format]) -> list[Path]:
+    """Paths that share one time stamp and belong to no other run."""
+    target = safe_name(report.run.target_name)
+    for stamp in _stamps(report, target):
+        names = {form: _NAMES[form].format(stamp=stamp, target=target) for form in formats}
+        if all(form == "jsonl" or _is_free(folder / name, report.run.id) for form, name in names.items()):
+            return [folder / names[form] for form in formats]
+    raise AssertionError("the stamps never end")
+
+
+def _stamps(report: Report, target: str) -> Iterator[str]:
+    stamp = f"{moment(report.timestamp):%Y%m%d_%H%M%S}"
+    yield stamp
+    yield f"{stamp}_{target}"
+    for number in count(2):
+        yield f"{stamp}_{target}_{number}"
+
+
+def _is_free(path: Path, run_id: str) -> bool:
+    try:
+        with path.open("rb") as file:
+            return re.search(rb"(?<!\w)%b(?!\w)" % re.escape(run_id.encode()), file.read(65_536)) is not None
+    except FileNotFoundError:
+        return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _not_writable(path: Path, error: OSError) -> str:
+    reason = error.strerror or type(error).__name__
+    return f"{path} cannot be written: {reason}. Choose another folder with --output-dir."

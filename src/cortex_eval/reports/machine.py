@@ -1,0 +1,138 @@
+"""The report for machines: JSON, JSON lines and CSV, streamed row by row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import orjson
+
+from cortex_eval.analysis import Report, report_document, result_row
+from cortex_eval.core import Result, redact_bytes, to_json
+from cortex_eval.reports.text import neutral_cell
+
+Dialect = Literal["cortex", "seed003"]
+_ROWS_PER_CHUNK = 256
+"""Fewer writes than rows, and still only a few hundred rows in memory."""
+_OF_THE_RUN = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
+_CSV_COLUMNS = (
+    "run_id",
+    "case_id",
+    "turn",
+    "repeat",
+    "category",
+    "tier",
+    "language",
+    "state",
+    "overall",
+    "passed",
+    "input",
+    "expected",
+    "reply",
+    "error",
+    "attempts",
+    "latency_ms",
+)
+
+
+def json_chunks(report: Report, *, dialect: Dialect = "cortex") -> Iterator[bytes]:
+    """The report file, results included, in pieces."""
+    head = redact_bytes(to_json(report_document(report)))
+    is_seed = dialect == "seed003"
+    yield head[:-1] + (b',"test_results":[\n' if is_seed else b',"results":[\n')
+    row = _seed_row_bytes if is_seed else row_bytes
+    separator = b""
+    for rows in _batches(report):
+        yield separator + b",\n".join(map(row, rows))
+        separator = b",\n"
+    yield b"\n]}\n"
+
+
+def jsonl_chunks(report: Report) -> Iterator[bytes]:
+    """The results of the report file, one per line, in pieces."""
+    for rows in _batches(report):
+        yield b"\n".join(map(row_bytes, rows)) + b"\n"
+
+
+def csv_chunks(report: Report) -> Iterator[bytes]:
+    """One row per turn with a column per scorer, in pieces; no cell can act as a formula."""
+    scorers = [name for name in report.metrics if name not in _OF_THE_RUN]
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
+    writer.writerow([*_CSV_COLUMNS, *(neutral_cell(name) for name in scorers)])
+    for rows in _batches(report):
+        writer.writerows(_csv_row(result, scorers) for result in rows)
+        yield redact_bytes(buffer.getvalue().encode())
+        buffer.seek(0)
+        buffer.truncate()
+    yield buffer.getvalue().encode()
+
+
+def row_bytes(result: Result) -> bytes:
+    """One results row of the report file; stored JSON is passed on as it is."""
+    return redact_bytes(orjson.dumps(result_row(result, stored=orjson.Fragment)))
+
+
+def seed_row(result: Result) -> dict[str, Any]:
+    """One result in seed 003's field names (its §2.4); what was not scored is null."""
+    row = result_row(result)
+    expected, reply, scores = row["expected"], row["reply"] or {}, row["scores"]
+    intent, entities, tool = (scores.get(name, {}) for name in ("intent", "entities", "tool"))
+    evidence = entities.get("evidence")
+    parts = evidence if isinstance(evidence, dict) else {}
+    error = row["error"]
+    return {
+        "test_id": result.case_id if result.turn == 0 else f"{result.case_id}_turn_{result.turn + 1}",
+        "category": result.category,
+        "query": row["input"],
+        "expected_intent": expected.get("intent"),
+        "actual_intent": reply.get("intent"),
+        "intent_correct": _is_right(intent),
+        "expected_entities": expected.get("entities"),
+        "actual_entities": reply.get("entities"),
+        "entity_precision": parts.get("precision"),
+        "entity_recall": parts.get("recall"),
+        "entity_f1": entities.get("value"),
+        "expected_tool": expected.get("tool"),
+        "actual_tool": reply.get("tool"),
+        "tool_correct": _is_right(tool),
+        "confidence": reply.get("confidence"),
+        "parse_time_ms": reply.get("parse_time_ms"),
+        "total_time_ms": reply.get("total_time_ms"),
+        "llm_invoked": reply.get("llm_invoked"),
+        "error": f"{error['kind']}: {error['message']}" if error else None,
+        "context": orjson.loads(result.case_json).get("context") if result.case_json else None,
+    }
+
+
+def _seed_row_bytes(result: Result) -> bytes:
+    return redact_bytes(orjson.dumps(seed_row(result)))
+
+
+def _is_right(score: dict[str, Any]) -> bool | None:
+    value = score.get("value")
+    return None if value is None else bool(value >= 1.0)
+
+
+def _csv_row(result: Result, scorers: list[str]) -> list[object]:
+    row = result_row(result)
+    reply, error = row["reply"] or {}, row["error"]
+    expected = row["expected"].get("answer", "") or (to_json(row["expected"]).decode() if row["expected"] else "")
+    cells: list[object] = [result.run_id, result.case_id, result.turn, result.repeat, result.category, result.tier]
+    cells += [result.language, result.state, result.overall, result.passed, row["input"], expected, reply.get("text")]
+    cells += [f"{error['kind']}: {error['message']}" if error else None, result.attempts, result.latency_ms]
+    cells += [row["scores"].get(name, {}).get("value") for name in scorers]
+    return [neutral_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+
+
+def _batches(report: Report) -> Iterator[list[Result]]:
+    batch: list[Result] = []
+    for result in report.open_results():
+        batch.append(result)
+        if len(batch) == _ROWS_PER_CHUNK:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

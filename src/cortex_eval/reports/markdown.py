@@ -1,0 +1,139 @@
+"""The report as Markdown, for pull requests and chat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from cortex_eval.analysis import Group, Report, result_row
+from cortex_eval.core import redact
+from cortex_eval.reports.text import as_code, visible
+from cortex_eval.reports.words import (
+    interval_of,
+    main_metric,
+    mean_of,
+    number,
+    plural,
+    target_label,
+    verdict_words,
+    worst_first,
+)
+
+CASES_SHOWN = 20
+
+
+def render_markdown(report: Report) -> str:
+    """The report as one Markdown text; foreign text stands in code spans, where nothing in it is active."""
+    words = verdict_words(report)
+    totals = report.totals
+    counted = f"{totals.cases} {plural('case', totals.cases)}, {totals.turns} {plural('turn', totals.turns)}"
+    lines = [
+        f"# {words.title}: {as_code(report.run.suite)} on {as_code(target_label(report))}",
+        "",
+        f"{_plain(words.sentence)} Exit code {report.exit_code}.",
+        "",
+        f"Run {as_code(report.run.id)} · {report.timestamp} · dataset {as_code(report.run.dataset.name)}",
+        "",
+        f"{counted}: {totals.passed} passed, {totals.failed} failed, {totals.errors} in error",
+        "",
+        *_metric_table(report),
+        *_check_table(report),
+        *_regression_table(report),
+        *_group_table(report, "Category", dict(report.categories)),
+        *_group_table(report, "Tier", dict(report.tiers)),
+        *_group_table(report, "Language", dict(report.languages)),
+        *_case_table(report),
+        f"{words.next_step}: `{words.command}`",
+    ]
+    return redact("\n".join(lines) + "\n")
+
+
+def _metric_table(report: Report) -> list[str]:
+    if not report.metrics:
+        return ["Nothing was scored.", ""]
+    lines = ["| Metric | Mean | 95 % interval | Scored | Errors |", "|---|---:|---|---:|---:|"]
+    for name, metric in report.metrics.items():
+        cells = (as_code(name), mean_of(metric), interval_of(metric), f"{metric.scored}/{metric.total}", metric.errors)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return [*lines, ""]
+
+
+def _check_table(report: Report) -> list[str]:
+    lines = ["## Gate", "", "| | Check | Why |", "|---|---|---|"]
+    lines += [
+        f"| {'✓' if check.ok else '✕'} | {as_code(check.name)} | {_plain(check.reason)} |"
+        for check in report.gate.checks
+    ]
+    return [*lines, ""]
+
+
+def _regression_table(report: Report) -> list[str]:
+    if not report.regressions:
+        return []
+    lines = ["## Regressions", "", "| Metric | Severity | Baseline | Now | Change | Worst category |"]
+    lines.append("|---|---|---:|---:|---:|---|")
+    for each in report.regressions:
+        unit = report.metrics[each.name].unit
+        sign = "+" if each.diff > 0 else "−"
+        cells = [as_code(each.name), each.severity, number(each.baseline, unit), number(each.current, unit)]
+        cells += [sign + number(abs(each.diff), unit), as_code(each.worst_category) if each.worst_category else "–"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def _group_table(report: Report, title: str, groups: dict[str, Group]) -> list[str]:
+    name = main_metric(report)
+    if len(groups) < 2 or name is None:
+        return []
+    lines = [f"## By {title.lower()}", "", f"| {title} | {name} | 95 % interval | Cases | Failed | Errors |"]
+    lines.append("|---|---:|---|---:|---:|---:|")
+    for group_name, group in worst_first(report, groups):
+        metric, totals = group.metrics.get(name), group.totals
+        cells = [as_code(group_name), mean_of(metric) if metric else "–", interval_of(metric) if metric else ""]
+        cells += [str(totals.cases), str(totals.failed), str(totals.errors)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def _case_table(report: Report) -> list[str]:
+    rows = list(islice(_problem_rows(report), CASES_SHOWN))
+    if not rows:
+        return []
+    bad = report.totals.failed + report.totals.errors
+    lines = ["## Failed and in error", "", "| Case | State | Input | Reply | Why |", "|---|---|---|---|---|", *rows]
+    if bad > CASES_SHOWN:
+        lines += ["", f"The first {CASES_SHOWN} turns; {bad} cases failed or ended in an error. The JSON file has all."]
+    return [*lines, ""]
+
+
+def _problem_rows(report: Report) -> Iterator[str]:
+    for result in report.open_results():
+        if result.passed is True or result.state in ("passed", "pending", "cancelled"):
+            continue
+        row = result_row(result)
+        if row["error"]:
+            why = f"{row['error']['kind']}: {row['error']['message']}"
+        else:
+            missed = [
+                f"{name}: {score.get('reason', '')}"
+                for name, score in row["scores"].items()
+                if score.get("passed") is False
+            ]
+            why = "; ".join(missed) or f"overall {number(result.overall)}"
+        said = row["reply"]["text"] if row["reply"] else ""
+        cells = (
+            as_code(result.case_id),
+            result.state,
+            as_code(row["input"] or "", 120),
+            as_code(said, 120),
+            as_code(why, 120),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def _plain(sentence: str) -> str:
+    """A sentence of ours; it may hold a metric's or category's name, whose marks must not act."""
+    sentence = visible(sentence)
+    for mark in "\\`*_[]<>|":
+        sentence = sentence.replace(mark, "\\" + mark)
+    return sentence

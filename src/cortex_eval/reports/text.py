@@ -1,0 +1,73 @@
+"""Foreign text made safe to look at: what cannot be seen is shown as an escape, what could act is made inert."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+from cortex_eval.core import redact
+
+_HIDDEN = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, save tab and newline
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\uffff"  # bidi controls, blanks without width, fillers
+    "\ud800-\udfff\ue000-\uf8ff"  # half characters, private use
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff"  # tags: text that only machines read
+    "]"
+)
+_JOINS = re.compile(
+    "(?<=[\u0900-\u0dff])[\u200c\u200d]"  # joiners shape Indic letters, and are part of the word there
+    "|(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u200d"  # and hold composed emoji together
+)
+_FORMULA = re.compile(r"'*\s*[=+\-@\t\r]")
+
+
+def visible(text: str) -> str:
+    """The text without secrets, and with control, bidi and invisible characters as escapes such as `\\u202e`."""
+    text = redact(text)
+    if text.isascii() and text.isprintable():
+        return text
+    return _replace_hidden(text, _escape)
+
+
+def as_html(text: str) -> str:
+    """The text, without secrets, as HTML that shows it and does nothing else; hidden characters are marked escapes."""
+    text = redact(text)
+    if text.isascii() and text.isprintable():
+        return html.escape(text)
+    # a hidden character survives html.escape, so it can be marked afterwards
+    return _replace_hidden(html.escape(text), lambda found: f'<span class="esc">{_escape(found)}</span>')
+
+
+def as_code(text: str, width: int = 200) -> str:
+    """The text as a Markdown code span on one line, in which no link, image, mention or tag is active."""
+    line = " ".join(visible(text).split())
+    line = line if len(line) <= width else line[: width - 1] + "…"
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")  # a bare | would end a table cell even in code
+
+
+def neutral_cell(text: str) -> str:
+    """A CSV cell that no spreadsheet takes for a formula; `restored_cell` gives the text back exactly."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def restored_cell(text: str) -> str:
+    """What `neutral_cell` was given."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
+
+
+def _replace_hidden(text: str, shown: Callable[[str], str]) -> str:
+    text = text.replace("\r\n", "\n")
+    kept = {found.start() for found in _JOINS.finditer(text)}
+    return _HIDDEN.sub(lambda found: found[0] if found.start() in kept else shown(found[0]), text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

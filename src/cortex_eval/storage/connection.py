@@ -1,0 +1,29 @@
+"""How every part of the store connects, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from cortex_eval.core import StorageError
+
+BUSY_TIMEOUT_S = 5.0
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection with the settings that every use of the store shares; transactions are begun by hand."""
+    uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
+    connection = sqlite3.connect(
+        uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S, check_same_thread=False, cached_statements=64
+    )
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def broken(path: Path, error: Exception) -> StorageError:
+    """The error for a store that cannot be used: what, where, what to do."""
+    return StorageError(
+        f"The store {path} cannot be used: {error}. Its bytes were not changed. "
+        f"Keep a copy (cp {path} {path}.backup), then restore one that works or name another file under database.path."
+    )

@@ -1,0 +1,1 @@
+"""Alembic's home: the steps from one shape of the store to the next."""

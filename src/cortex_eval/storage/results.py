@@ -1,0 +1,169 @@
+"""Results: replies as soon as they came, verdicts as soon as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from cortex_eval.core import Failure, Reply, Result, State, redact, redact_bytes, reply_from_json, reply_to_json
+from cortex_eval.scoring import Judged
+from cortex_eval.storage.database import Database, now
+
+INSERT_REPLY = """INSERT OR IGNORE INTO cortex_results
+    (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms, cached, timestamp, reply, raw)
+    VALUES (?,?,?,?,?,'pending',?,?,?,?,?,?)"""
+INSERT_ERROR = """INSERT OR IGNORE INTO cortex_results
+    (run_no, ordinal, repeat, turn, attempt, state, attempts, cached, timestamp, error_kind, error_message)
+    VALUES (?,?,?,?,?,'error_target',?,0,?,?,?)"""
+UPDATE_VERDICT = """UPDATE cortex_results SET state=?, overall=?, passed=?, scores=?, error_kind=?, error_message=?
+    WHERE run_no=? AND ordinal=? AND repeat=? AND turn=? AND attempt=?"""
+LAST_ATTEMPT = """NOT EXISTS (SELECT 1 FROM cortex_results later WHERE later.run_no=r.run_no
+    AND later.ordinal=r.ordinal AND later.repeat=r.repeat AND later.turn=r.turn AND later.attempt>r.attempt)"""
+
+
+class Slot(NamedTuple):
+    """Where one result goes."""
+
+    run_no: int
+    ordinal: int
+    repeat: int
+    turn: int
+    attempt: int
+
+
+class StoredTurn(NamedTuple):
+    """What is already there of one turn."""
+
+    state: State
+    attempt: int
+
+
+class Results:
+    """The results of every run."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def save_reply(self, slot: Slot, reply: Reply) -> None:
+        """Keep a reply; it is on disk when this returns."""
+        body, raw = reply_to_json(reply)
+        await self._db.writer.write(
+            INSERT_REPLY,
+            (
+                *slot,
+                reply.attempts,
+                reply.total_time_ms,
+                reply.cached,
+                now(),
+                redact_bytes(body),
+                raw and redact_bytes(raw),
+            ),
+        )
+
+    async def save_error(self, slot: Slot, failure: Failure, *, attempts: int) -> None:
+        """Keep that the target did not answer; it is on disk when this returns."""
+        await self._db.writer.write(INSERT_ERROR, (*slot, attempts, now(), failure.kind, redact(failure.message)))
+
+    def save_verdict(self, slot: Slot, judged: Judged) -> None:
+        """Keep what the scorers said; on disk with the next group, and at the latest with `flush`."""
+        kind, message = (judged.failure.kind, redact(judged.failure.message)) if judged.failure else (None, None)
+        self._db.writer.put(
+            UPDATE_VERDICT,
+            (judged.state, judged.overall, judged.passed, redact_bytes(judged.scores_json), kind, message, *slot),
+        )
+
+    def stored_turns(self, run_no: int) -> dict[tuple[int, int], dict[int, StoredTurn]]:
+        """What is there of a run: by case and repeat, the last attempt of each turn."""
+        there: dict[tuple[int, int], dict[int, StoredTurn]] = {}
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                "SELECT ordinal, repeat, turn, state, attempt FROM cortex_results WHERE run_no=? ORDER BY attempt",
+                (run_no,),
+            )
+            for ordinal, repeat, turn, state, attempt in rows:
+                there.setdefault((ordinal, repeat), {})[turn] = StoredTurn(state, attempt)
+        return there
+
+    def stored_replies(self, run_no: int, ordinal: int, repeat: int) -> dict[int, Reply]:
+        """The replies of one conversation by turn, each from its last attempt."""
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                "SELECT turn, reply FROM cortex_results WHERE run_no=? AND ordinal=? AND repeat=? "
+                "AND reply IS NOT NULL ORDER BY attempt",
+                (run_no, ordinal, repeat),
+            ).fetchall()
+        return {turn: reply_from_json(reply) for turn, reply in rows}
+
+    def read(
+        self, run_id: str, *, with_cases: bool = True, where: str = "1", parameters: Sequence[Any] = ()
+    ) -> Iterator[Result]:
+        """The results of a run by case, repeat and turn, the last attempt of each; read as they are asked for."""
+        body = "c.body" if with_cases else "NULL"
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                f"""SELECT c.case_id, r.ordinal, r.repeat, r.turn, r.attempt, r.state, r.overall, r.passed, r.attempts,
+                    r.latency_ms, r.cached, r.timestamp, r.error_kind, r.error_message, r.scores, r.reply, {body},
+                    c.category, c.tier, c.language, c.cluster_id, c.tags
+                FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
+                JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
+                WHERE u.id=? AND {LAST_ATTEMPT} AND ({where}) ORDER BY r.ordinal, r.repeat, r.turn""",  # noqa: S608
+                (run_id, *parameters),
+            )
+            rows.arraysize = 200
+            while chunk := rows.fetchmany():
+                for row in chunk:
+                    yield _result(run_id, row)
+
+    def failed_cases(self, run_id: str) -> list[str]:
+        """The cases of a run that did not pass, errors included."""
+        with self._db.reading() as connection:
+            rows = connection.execute(
+                f"""SELECT DISTINCT c.case_id FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
+                JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
+                WHERE u.id=? AND r.state != 'passed' AND {LAST_ATTEMPT} ORDER BY r.ordinal""",  # noqa: S608
+                (run_id,),
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def copy_replies(self, from_run_no: int, to_run_no: int) -> int:
+        """Give a run the replies of another one over the same dataset; says how many."""
+        with self._db.changing() as connection:
+            return connection.execute(
+                f"""INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms,
+                    cached, timestamp, error_kind, error_message, reply, raw)
+                SELECT ?, r.ordinal, r.repeat, r.turn, 0, CASE WHEN r.reply IS NULL THEN r.state ELSE 'pending' END,
+                    r.attempts, r.latency_ms, r.cached, r.timestamp,
+                    CASE WHEN r.reply IS NULL THEN r.error_kind END,
+                    CASE WHEN r.reply IS NULL THEN r.error_message END, r.reply, r.raw
+                FROM cortex_results r WHERE r.run_no=? AND {LAST_ATTEMPT}""",  # noqa: S608
+                (to_run_no, from_run_no),
+            ).rowcount
+
+
+def _result(run_id: str, row: Sequence[Any]) -> Result:
+    return Result(
+        run_id=run_id,
+        case_id=row[0],
+        ordinal=row[1],
+        repeat=row[2],
+        turn=row[3],
+        attempt=row[4],
+        state=row[5],
+        overall=row[6],
+        passed=None if row[7] is None else bool(row[7]),
+        attempts=row[8],
+        latency_ms=row[9],
+        cached=bool(row[10]),
+        timestamp=row[11],
+        error=Failure(row[12], row[13]) if row[12] else None,
+        scores_json=row[14] or b"{}",
+        reply_json=row[15],
+        case_json=row[16],
+        category=row[17],
+        tier=row[18],
+        language=row[19],
+        cluster_id=row[20],
+        tags=tuple(orjson.loads(row[21])) if row[21] else (),
+    )

@@ -1,0 +1,51 @@
+"""What goes along with each turn of a conversation: all that was said, the carried context, the session."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from cortex_eval.core import Case, Reply, Turn, to_json
+from cortex_eval.targets.base import Conversation
+
+
+def conversation_at(case: Case, turn: int, replies: Sequence[Reply], *, session_id: str) -> Conversation:
+    """The conversation up to a turn, with the replies to the turns before it."""
+    said: list[Turn] = list(case.history)
+    for earlier, reply in zip(case.turns[:turn], replies, strict=True):
+        said += [earlier, Turn(role="assistant", text=reply.text)]
+    said.append(case.turns[turn])
+    return Conversation(
+        turns=tuple(said),
+        case=case.at(turn),
+        context=_carried(case, turn, replies),
+        session_id=session_id,
+        idempotency_key=f"{session_id}-{turn}",
+    )
+
+
+def session_of(run_id: str, case_id: str, repeat: int) -> str:
+    """The session of one conversation: the same when it is resumed, different from every other one."""
+    return hashlib.sha256(f"{run_id}\0{case_id}\0{repeat}".encode()).hexdigest()[:32]
+
+
+def cache_key(fingerprint: str, turns: Conversation, repeat: int) -> str:
+    """Changes with the target's settings and version, with anything that is sent, and with the repeat."""
+    said = [[turn.role, turn.text] for turn in turns]
+    text = to_json([fingerprint, said, turns.context, turns.case.language, repeat], sort_keys=True)
+    return hashlib.sha256(text).hexdigest()
+
+
+def _carried(case: Case, turn: int, replies: Sequence[Reply]) -> dict[str, Any]:
+    # Seed 003 §5.2: what a turn is told of the one before it.
+    if turn == 0:
+        return dict(case.context)
+    before = replies[turn - 1]
+    return {
+        **case.context,
+        "previous_query": case.turns[turn - 1].text,
+        "previous_intent": before.intent,
+        "previous_entities": dict(before.entities or {}),
+        "turn_number": turn,
+    }

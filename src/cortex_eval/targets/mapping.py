@@ -1,0 +1,168 @@
+"""Describing a service in the project file: what to send, and where in its answer things are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr
+from cortex_eval.targets.base import Conversation
+
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+PATH_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]|\['([^']+)'\]")
+
+SENDABLE = (
+    "case_id",
+    "category",
+    "context",
+    "input",
+    "language",
+    "messages",
+    "passages",
+    "session_id",
+    "turn_number",
+    "user_id",
+)
+READABLE = tuple(
+    f.name
+    for f in fields(Reply)
+    if f.name not in ("attachments", "attempts", "cached", "metadata", "raw", "spans", "total_time_ms", "usage")
+)
+LISTS = ("contexts", "citations", "tool_calls")
+
+
+def check_template(template: object, *, field: str) -> None:
+    """Raise InputError for a placeholder that does not exist."""
+    if isinstance(template, str):
+        for name in PLACEHOLDER.findall(template):
+            if name not in SENDABLE:
+                raise InputError(f"{field}: there is no placeholder {{{name}}}. {did_you_mean(name, SENDABLE)}")
+    elif isinstance(template, Mapping):
+        for value in template.values():
+            check_template(value, field=field)
+    elif isinstance(template, (list, tuple)):
+        for value in template:
+            check_template(value, field=field)
+
+
+def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
+    """The request body: a string that is just `{name}` becomes the value itself, others get its text; one pass."""
+    if isinstance(template, str):
+        whole = PLACEHOLDER.fullmatch(template)
+        if whole:
+            return values[whole[1]]
+        return PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
+    if isinstance(template, Mapping):
+        return {key: fill_template(value, values) for key, value in template.items()}
+    if isinstance(template, (list, tuple)):
+        return [fill_template(value, values) for value in template]
+    return template
+
+
+def sendable(turns: Conversation, *, user_id: str) -> dict[str, Any]:
+    """Everything that a request template may name."""
+    case = turns.case
+    return {
+        "case_id": case.id,
+        "category": case.category or "",
+        "context": turns.context,
+        "input": turns.text,
+        "language": case.language or "",
+        "messages": [{"role": turn.role, "content": turn.text} for turn in turns],
+        "passages": list(case.passages),
+        "session_id": turns.session_id,
+        "turn_number": case.turn + 1,
+        "user_id": user_id,
+    }
+
+
+class Path:
+    """Where in an answer a value is: `$.answer`, `$.sources[*].text`, `$['a b'][0]`."""
+
+    def __init__(self, text: str, *, field: str) -> None:
+        self.text = text
+        self._steps: list[str | int] = []
+        rest = text.removeprefix("$")
+        position = 0
+        while position < len(rest):
+            match = PATH_STEP.match(rest, position)
+            if not text.startswith("$") or match is None:
+                raise InputError(
+                    f"{field}: {text!r} is not a path. Write $.answer, $.sources[*].text or $.choices[0].text."
+                )
+            name, index, quoted = match.groups()
+            self._steps.append(int(index) if index and index != "*" else (index or name or quoted))
+            position = match.end()
+
+    def find(self, value: Any) -> Any:
+        """What is there; `KeyError` when nothing is."""
+        return self._find(value, 0)
+
+    def _find(self, value: Any, start: int) -> Any:
+        for number, step in enumerate(self._steps[start:], start):
+            if step == "*":
+                if not isinstance(value, list):
+                    raise KeyError(self.text)
+                return [self._find(each, number + 1) for each in value]
+            try:
+                value = value[step]
+            except (TypeError, IndexError, KeyError):
+                raise KeyError(self.text) from None
+        return value
+
+
+def compile_paths(mapping: Mapping[str, str], *, field: str) -> dict[str, Path]:
+    """The paths of a `reply:` block; unknown reply fields are InputErrors that offer the nearest one."""
+    for name in mapping:
+        if name not in READABLE:
+            raise InputError(f"{field}: a reply has no {name!r}. {did_you_mean(name, READABLE)}")
+    return {name: Path(path, field=f"{field}.{name}") for name, path in mapping.items()}
+
+
+def read_reply(body: Any, paths: Mapping[str, Path], *, where: str) -> Reply:
+    """The reply in an answer. `text` must be there; the rest is taken when it is."""
+    found: dict[str, Any] = {}
+    for name, path in paths.items():
+        try:
+            value = path.find(body)
+        except KeyError:
+            if name == "text":
+                keys = sorted(body) if isinstance(body, dict) else type(body).__name__
+                raise TargetError(
+                    f"{where} gave nothing at {path.text}; it gave {short_repr(keys, 200)}.", kind="missing_field"
+                ) from None
+            continue
+        if value is not None or name == "text":
+            found[name] = _fit(name, value, where)
+    return Reply(**found, raw=body)
+
+
+def _fit(name: str, value: Any, where: str) -> Any:
+    """The value as the reply holds it; `TargetError` when it cannot be that."""
+    if name in LISTS:
+        items = value if isinstance(value, list) else [value]
+        if name == "tool_calls":
+            return tuple(_tool_call(item, where) for item in items)
+        return tuple(item if isinstance(item, str) else short_repr(item, 1_000_000) for item in items)
+    if name in ("entities", "arguments"):
+        return _expect(value, dict, name, where)
+    if name in ("confidence", "parse_time_ms", "first_token_ms"):
+        return float(_expect(value, (int, float), name, where))
+    if name == "llm_invoked":
+        return _expect(value, bool, name, where)
+    return _expect(value, str, name, where)
+
+
+def _tool_call(item: Any, where: str) -> ToolCall:
+    if isinstance(item, str):
+        return ToolCall(name=item)
+    name = _expect(item, dict, "tool_calls", where).get("name")
+    return ToolCall(name=_expect(name, str, "tool_calls.name", where), arguments=item.get("arguments"))
+
+
+def _expect(value: Any, kind: type | tuple[type, ...], name: str, where: str) -> Any:
+    if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
+        return value
+    raise TargetError(f"{where} gave {short_repr(value)} as {name}, which cannot be that.", kind="wrong_type")

@@ -1,0 +1,46 @@
+"""Doubles for the outside world: a real HTTP service that answers as it is told to, and remembers what it was asked."""
+
+from cortex_eval.testing.answers import (
+    Answer,
+    Behaviour,
+    answers_by,
+    at_random,
+    cut,
+    drip,
+    echo,
+    garbled,
+    gzip_bomb,
+    hang,
+    huge,
+    login_page,
+    one_in,
+    redirect,
+    reset,
+    sequence,
+    status,
+    too_many_requests,
+)
+from cortex_eval.testing.service import Call, ScriptedService
+
+__all__ = [
+    "Answer",
+    "Behaviour",
+    "Call",
+    "ScriptedService",
+    "answers_by",
+    "at_random",
+    "cut",
+    "drip",
+    "echo",
+    "garbled",
+    "gzip_bomb",
+    "hang",
+    "huge",
+    "login_page",
+    "one_in",
+    "redirect",
+    "reset",
+    "sequence",
+    "status",
+    "too_many_requests",
+]
