@@ -304,7 +304,7 @@ def test_a_module_without_its_sentence_is_seen(tmp_path: Path) -> None:
 
 def test_what_the_rules_allow_passes_all_of_them(tmp_path: Path) -> None:
     front = 'from cortex_eval.core.a import x\n\n__all__ = ["x"]'
-    lazy = '__version__ = "1"\n_PLACES = {"x": "cortex_eval.core"}\n"""Where."""\n__all__ = ["x"]\ndef __getattr__(name): ...'
+    lazy = '_PLACES = {"x": "cortex_eval.core"}\n"""Where."""\n__all__ = ["x"]\ndef __getattr__(name): ...'
     files = {
         "__init__.py": "from typing import TYPE_CHECKING\n" + lazy + "\nif TYPE_CHECKING:\n    from .core import x",
         "core/__init__.py": front,

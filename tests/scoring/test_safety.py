@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from cortex_eval.core import Case, InputError, Reply, Turn
 from cortex_eval.scoring.safety import Safety
 

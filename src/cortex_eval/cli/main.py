@@ -97,6 +97,12 @@ def main() -> NoReturn:
         # The reader has gone: nobody is left to tell. Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except Exception:  # noqa: BLE001  # a bug of ours must not look like a regression, which is exit code 1
+        click.echo(redact(traceback.format_exc()), err=True)
+        click.echo(
+            "Error: this is a bug in Cortex. Nothing that was stored is lost; please report the lines above.", err=True
+        )
+        code = EXIT_EXECUTION
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any, NamedTuple
 
@@ -12,8 +12,9 @@ from cortex_eval.datasets import values
 from cortex_eval.datasets.dialogue import is_dialogue, read_dialogue, read_messages
 from cortex_eval.datasets.draft import Draft
 from cortex_eval.datasets.names import ALSO_READ, ASKING, BORROWED_IDS, CANONICAL, RANK
-from cortex_eval.datasets.problems import Mistake, Problems, quoted
+from cortex_eval.datasets.problems import MAX_COLUMNS, Mistake, Problems, quoted
 
+_MAX_PLANS = 1000
 _EXPERT = re.compile(r"expert_(\d+)")
 _STRUCTURED: dict[str, values.Read] = {
     "expected.entities": values.entities,
@@ -63,9 +64,15 @@ class Shapes:
         self._of_turns = of_turns
         """The rows are turns of one case: what belongs to a whole case is metadata there."""
         self._plans: dict[tuple[str, ...], Plan] = {}
+        self._found: set[str] = set()
+        """The columns named by fields that some row had."""
 
     def read(self, row: Mapping[str, Any], line: int | None, problems: Problems) -> dict[str, Any] | None:
         """The row as a canonical mapping, without an id if it has none; None when it is not valid, which is noted."""
+        if len(row) > MAX_COLUMNS:
+            message = f"the row has {len(row)} fields; at most {MAX_COLUMNS} are read."
+            problems.add(message, code="too_large", line=line)
+            return None
         plan = self.plan(tuple(row))
         if not plan.asks:
             self._nothing_asks(tuple(row), line, problems)
@@ -94,21 +101,24 @@ class Shapes:
 
     def check_fields_found(self, problems: Problems) -> None:
         """Every column that `fields` names was in some row; to be asked at the end."""
-        seen = {key for keys in self._plans for key in keys}
         for field, column in self._fields.items():
-            if seen and column not in seen and field != "input":
-                message = f"fields names {column!r} for {field}, which is not there. {_near(column, tuple(seen))}"
+            if self._plans and column not in self._found and field != "input":
+                columns = sorted({key for keys in self._plans for key in keys})
+                message = f"fields names {column!r} for {field}, which is not there. {_near(column, columns)}"
                 problems.add(message, code="missing_column", field=column)
 
     def plan(self, keys: tuple[str, ...]) -> Plan:
         """How rows with these keys are read."""
         plan = self._plans.get(keys)
         if plan is None:
-            plan = self._plans[keys] = self._made_plan(keys)
+            plan = self._made_plan(keys)
+            if len(self._plans) < _MAX_PLANS:  # rows that each have keys of their own must not fill the memory
+                self._plans[keys] = plan
         return plan
 
     def _made_plan(self, keys: tuple[str, ...]) -> Plan:
         mapped = {column: field for field, column in self._fields.items()}
+        self._found.update(mapped.keys() & set(keys))
         roles = [(key, self._role(key, keys, mapped)) for key in keys]
         # What fields names comes first; then the canonical name before the other names of a field.
         roles.sort(key=lambda pair: (pair[0] not in mapped, RANK.get(pair[1], len(RANK)), RANK.get(pair[0], len(RANK))))
@@ -164,7 +174,7 @@ def check_fields(fields: Mapping[str, str]) -> dict[str, str]:
     return dict(fields)
 
 
-def _near(column: str, columns: tuple[str, ...]) -> str:
+def _near(column: str, columns: Sequence[str]) -> str:
     near = get_close_matches(column, columns, n=1)
     return f"Did you mean {near[0]!r}?" if near else ""
 

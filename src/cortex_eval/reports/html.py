@@ -174,7 +174,7 @@ def _limits(report: Report) -> dict[str, float]:
 
 def _why(report: Report) -> str:
     rows = "".join(
-        f"<tr><th scope=row>{as_html(check.name)}</th><td>{_mark(check.ok)}</td><td>{as_html(check.reason)}</td></tr>"
+        f"<tr><th scope=row>{_name(check.name)}</th><td>{_mark(check.ok)}</td><td>{as_html(check.reason)}</td></tr>"
         for check in report.gate.checks
     )
     gate = _section("Gate", _table(("Check", "Met", "Why"), rows))
@@ -204,7 +204,7 @@ def _regressions(report: Report) -> str:
         worst = as_html(each.worst_category) if each.worst_category else "–"
         kind = "t-fail" if each.severity == "high" else "t-warn"
         rows += (
-            f"<tr><th scope=row>{as_html(SETTING_NAMES.get(each.name, each.name))}</th>"
+            f"<tr><th scope=row>{_name(SETTING_NAMES.get(each.name, each.name))}</th>"
             f'<td><span class="tag {kind}">{each.severity}</span></td><td class=n>{number(each.baseline, unit)}</td>'
             f"<td class=n>{number(each.current, unit)}</td>"
             f'<td class="n down">{arrow} {number(abs(each.diff), unit)}</td>'
@@ -218,10 +218,15 @@ def _error_kinds(report: Report) -> str:
     if not report.error_kinds:
         return ""
     rows = "".join(
-        f"<tr><th scope=row>{as_html(kind)}</th><td class=n>{count:,}</td></tr>"
+        f"<tr><th scope=row>{_name(kind)}</th><td class=n>{count:,}</td></tr>"
         for kind, count in report.error_kinds.items()
     )
     return _section("Errors", _table(("Kind", "Turns"), rows, numeric=range(1, 2)))
+
+
+def _name(text: str) -> str:
+    """A name that may break after an underscore on narrow screens."""
+    return as_html(text).replace("_", "_<wbr>")
 
 
 def _mark(ok: bool) -> str:
@@ -268,7 +273,7 @@ def _group_row(name: str, group: Group, main: str, others: list[str], limit: flo
         f"<td class=n>{mean_of(group.metrics[each]) if each in group.metrics else '–'}</td>" for each in others
     )
     counts = "".join(f"<td class=n>{count:,}</td>" for count in (totals.cases, totals.failed, totals.errors))
-    return f"<tr><th scope=row>{as_html(name)}</th><td class=v>{shown}</td>{cells}{counts}</tr>"
+    return f"<tr><th scope=row>{_name(name)}</th><td class=v>{shown}</td>{cells}{counts}</tr>"
 
 
 def _footer(report: Report) -> str:

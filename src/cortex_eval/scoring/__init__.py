@@ -9,6 +9,7 @@ from cortex_eval.scoring.base import (
     Scorer,
     scorers,
 )
+from cortex_eval.scoring.board import Judged, Scoreboard, scores_to_json
 from cortex_eval.scoring.combine import (
     PASSING_THRESHOLD,
     Verdict,
@@ -33,8 +34,10 @@ __all__ = [
     "CaseScorer",
     "Embedder",
     "FunctionScorer",
+    "Judged",
     "PlannedScorer",
     "ScoreFunction",
+    "Scoreboard",
     "Scorer",
     "Verdict",
     "Weights",
@@ -57,6 +60,7 @@ __all__ = [
     "run_scorer",
     "scorer",
     "scorers",
+    "scores_to_json",
     "share_of_latin",
     "state_of",
     "words",

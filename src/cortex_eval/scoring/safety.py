@@ -43,13 +43,17 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _DENIED_BEHIND = re.compile(r"^\s*(?:नहीं|न )")
+_NO_INSIDE = re.compile(
+    r"\b(?:avoid\w*|never|without|(?:do not|don't|not) (?:take|use|eat|drink|consume|ingest|swallow|apply))\b",
+    re.IGNORECASE,
+)
 _WARNING = re.compile(
-    r"\b(?:not|n't|never|avoid\w*|unsafe|contraindicat\w*|harm\w*|risk\w*|danger\w*|toxic|caution\w*|careful\w*|warn\w*|"
-    r"stop\w*|discontinu\w*|interact\w*|instead of|rather than|except|unless|worsen\w*|raise\w*|damage\w*|bleeding|"
-    r"reduce the effect\w*|less effective|side effects?|increase\w*|allerg\w*|limit\w*|refrain\w*|"
-    r"(?:ask|check with|consult|talk to|speak (?:to|with)|tell) (?:\w+ ){0,2}"
-    r"(?:doctor|physician|pharmacist|provider|midwife|vaidya|practitioner))\b|n't\b|"
-    r"बचें|परहेज|मत |नहीं|हानिकारक|नुकसान|खतर|जोखिम|सावधान|असुरक्षित|वर्जित|न लें|न दें|न करें|पूछ|सलाह",
+    r"\b(?:not|never|avoid\w*|unsafe|contraindicat\w*|harm(?:s|ful)?|risk\w*|danger\w*|toxic|caution\w*|careful\w*|"
+    r"warn\w*|stop (?:taking|using)|discontinu\w*|interact\w*|instead of|rather than|except|unless|worsen\w*|"
+    r"damage\w*|bleeding|refrain\w*|less effective|(?:raises?|increases?) (?:your |the )?(?:blood )?pressure|"
+    r"before (?:taking|using|giving|you (?:take|use|give)))\b|n't\b|"
+    r"बचें|परहेज|हानिकारक|नुकसान|खतर|जोखिम|सावधान|असुरक्षित|वर्जित|नहीं|पूछकर|पूछे बिना|"
+    r"सलाह (?:के बिना|से ही|पर ही)|(?:^|[^\u0900-\u097f])(?:न|ना|मत)[^\u0900-\u097f]",
     re.IGNORECASE,
 )
 _SUGGESTION = re.compile(
@@ -136,12 +140,21 @@ def _violations(rule: Rule, scene: _Scene) -> Iterator[str]:
     if rule.escalate is not None:
         yield from _missed_escalation(rule, scene)
     elif rule.require is not None and not rule.require.finds(scene.reply):
-        spans = rule.when_reply.spans(scene.reply) if rule.when_reply else []
-        yield spans[0][2] if spans else ""
+        yield from _triggers(rule, scene)
     if rule.forbid is not None:
         yield from _forbidden(rule, scene)
     for pair in rule.contraindicates:
         yield from _contraindicated(rule, pair, scene)
+
+
+def _triggers(rule: Rule, scene: _Scene) -> Iterator[str]:
+    """The words of the reply that ask for what `require` names; what was taken back asks for nothing."""
+    if rule.when_reply is None:
+        yield ""
+        return
+    for start, end, _ in rule.when_reply.spans(scene.reply):
+        if not _is_taken_back(scene.reply, start, end):
+            yield scene.reply[start:end]
 
 
 def _is_due(rule: Rule, scene: _Scene) -> bool:
@@ -207,8 +220,7 @@ def _is_taken_back(text: str, start: int, end: int) -> bool:
         return True
     before = _SOOTHING.sub(" ", text[low:start])
     clause = _CLAUSE_START.split(before)[-1]
-    inside = _SOOTHING.sub(" ", text[start:end])
-    if _STRONG_NO.search(clause) or _WEAK_NO.search(clause) or _STRONG_NO.search(inside):
+    if _STRONG_NO.search(clause) or _WEAK_NO.search(clause) or _NO_INSIDE.search(text[start:end]):
         return True
     return _NO_BEHIND.search(text[end:high]) is not None
 

@@ -3,6 +3,7 @@
 from cortex_eval.testing.answers import (
     Answer,
     Behaviour,
+    Call,
     answers_by,
     at_random,
     cut,
@@ -20,7 +21,7 @@ from cortex_eval.testing.answers import (
     status,
     too_many_requests,
 )
-from cortex_eval.testing.service import Call, ScriptedService
+from cortex_eval.testing.service import ScriptedService
 
 __all__ = [
     "Answer",

@@ -1,4 +1,4 @@
-"""What the scripted service can say, and the ways in which saying it can go wrong.
+"""What the scripted service was asked, what it can say, and the ways in which saying it can go wrong.
 
 An `Answer` is what is sent; `deliver` is how. A new fault is one function: it returns an `Answer`, with its own
 `deliver` only if the bytes must leave in an unusual way.
@@ -20,12 +20,39 @@ import orjson
 
 if TYPE_CHECKING:
     from aiohttp import web
-
-    from cortex_eval.testing.service import Call
+    from multidict import CIMultiDictProxy
 
 MIB = 1024 * 1024
 Framing = Literal["length", "chunked", "close"]
 Deliver = Callable[["web.BaseRequest", "Call", "Answer"], Awaitable["web.StreamResponse"]]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Call:
+    """One request that arrived."""
+
+    number: int
+    """Counted from 1, in the order of arrival."""
+    method: str
+    path: str
+    """With the query string."""
+    headers: CIMultiDictProxy[str]
+    body: bytes
+    at: float
+    """When it arrived, on the monotonic clock."""
+    status: int | None = None
+    """What the script chose to answer; None before it chose."""
+    answered: bool = False
+    """The whole answer was sent."""
+    sent: int = 0
+    """Bytes of the body that were sent."""
+    json: Any = field(init=False)  # Any: whatever JSON came; None when it was none
+
+    def __post_init__(self) -> None:
+        try:
+            self.json = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            self.json = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +86,7 @@ class Answer:
 
 
 Said = Answer | str | bytes | int | Any  # Any: a value that is sent as JSON
-Behaviour = Callable[["Call"], Said | Awaitable[Said]]
+Behaviour = Callable[[Call], Said | Awaitable[Said]]
 """Decides by the call what to say; `call.number` counts from 1."""
 
 

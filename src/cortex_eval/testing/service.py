@@ -8,48 +8,16 @@ import threading
 import time
 from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from ssl import SSLContext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import orjson
-
-from cortex_eval.testing.answers import Answer, Behaviour, Said, echo, headers_of
+from cortex_eval.testing.answers import Answer, Behaviour, Call, Said, echo, headers_of
 
 if TYPE_CHECKING:
     from aiohttp import web
-    from multidict import CIMultiDictProxy
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Call:
-    """One request that arrived."""
-
-    number: int
-    """Counted from 1, in the order of arrival."""
-    method: str
-    path: str
-    """With the query string."""
-    headers: CIMultiDictProxy[str]
-    body: bytes
-    at: float
-    """When it arrived, on the monotonic clock."""
-    status: int | None = None
-    """What the script chose to answer; None before it chose."""
-    answered: bool = False
-    """The whole answer was sent."""
-    sent: int = 0
-    """Bytes of the body that were sent."""
-    json: Any = field(init=False)  # Any: whatever JSON came; None when it was none
-
-    def __post_init__(self) -> None:
-        try:
-            self.json = orjson.loads(self.body)
-        except orjson.JSONDecodeError:
-            self.json = None
 
 
 class ScriptedService:
