@@ -1,3 +1,4 @@
+# ruff: noqa: N802  # the ids of the reliability promises keep their capitals
 """Every kind of broken dataset is told with its place, and nothing of it is used."""
 
 import gzip
@@ -201,6 +202,14 @@ def test_DU09_a_text_over_one_mebibyte_does_not(write, name):
     assert only_problem(write(name, content)).code == "too_large"
 
 
+def test_DU09_a_plain_cell_over_one_mebibyte_is_no_unclosed_quote(write):
+    path = write("a.csv", f'id,input\n0,"two\nlines"\n1,{"x" * 1_100_000}\n2,5" tall\n')
+
+    problem = only_problem(path)
+
+    assert (problem.code, problem.line) == ("too_large", 4)
+
+
 def test_DU10_a_nul_byte_is_told_with_row_and_column(write):
     problem = only_problem(write("a.csv", "id,input,note\n1,a,b\n2,c,d\0e\n"))
 
@@ -240,6 +249,7 @@ def test_DU11_nothing_is_handed_over_after_the_first_problem(write):
     with pytest.raises(InputError) as caught:
         handed.extend(row.id for row in read_cases(path).rows())
 
+    assert handed == ["1"]
     assert [problem.line for problem in caught.value.problems] == [2, 4]
 
 
@@ -284,7 +294,9 @@ def test_DU13_a_mistake_in_one_element_does_not_hide_those_after_it(write):
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.yaml"])
-@pytest.mark.parametrize("content", ["[" * 100_000, '{"input": "a", "x": ' + "[" * 70 + "]" * 70 + "}", '{"a":' * 100_000])
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"input": "a", "x": ' + "[" * 70 + "]" * 70 + "}", '{"a":' * 100_000]
+)
 def test_DU14_endless_nesting_is_refused_at_once(write, name, content):
     path = write(name, content)
     start = time.perf_counter()

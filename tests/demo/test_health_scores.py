@@ -54,7 +54,7 @@ async def test_the_cases_that_fail_are_those_in_the_list_of_weaknesses(
     tmp_path: Path, version: Version, least: float, most: float
 ) -> None:
     from cortex_eval.datasets import read_cases
-    from cortex_eval.scoring.embedding import can_embed
+    from cortex_eval.scoring import can_embed
 
     if not can_embed():
         pytest.skip("relevance needs the extra 'embed' to read meanings")

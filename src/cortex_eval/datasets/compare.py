@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from cortex_eval.core import Case, case_from_json
 from cortex_eval.datasets.files import CaseReader, cases_from, read_cases
 from cortex_eval.datasets.write import canonical_row
 
-Dataset = str | Path | CaseReader | list[Case] | tuple[Case, ...]
+Dataset = str | Path | CaseReader | Iterable[Case | Mapping[str, Any]]  # Any: JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,24 +127,23 @@ def _bad_quote(text: str, delimiter: str) -> int | None:
     A quote that was never closed can meet the opening quote of a later cell and look closed. Then text follows it,
     or a quote turns up in a cell that has none around it: in a row of several lines that is taken for a mistake.
     """
+    plain_cell = re.compile(rf"[^{delimiter}\r\n]*")
     several_lines: int | None = None
     place = 0
     while place < len(text):
+        cell = _QUOTED.match(text, place) if text[place] == '"' else plain_cell.match(text, place)
+        if cell is None:
+            return place
+        end = cell.end()
         if text[place] == '"':
-            quoted_cell = _QUOTED.match(text, place)
-            if quoted_cell is None:
-                return place
-            end = quoted_cell.end()
             if end < len(text) and text[end] not in (delimiter, "\r", "\n"):
                 return place if several_lines is None else several_lines
-            if several_lines is None and "\n" in quoted_cell[0]:
+            if several_lines is None and "\n" in cell[0]:
                 several_lines = place
-        else:
-            end = place
-            while end < len(text) and text[end] not in (delimiter, "\r", "\n"):
-                end += 1
-            if several_lines is not None and '"' in text[place:end]:
-                return several_lines
+        elif several_lines is not None and '"' in cell[0]:
+            return several_lines
+        if text[end : end + 1] in ("\r", "\n"):
+            several_lines = None
         place = end + 1
     return None
 

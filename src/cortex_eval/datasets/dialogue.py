@@ -18,12 +18,10 @@ def read_messages(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
         raise Mistake(f"{key} holds no message of the user.", field=key, code="empty_input")
     if not said[last]["text"].strip():
         raise Mistake(f"{key}[{last}] is blank: there is nothing to ask.", field=f"{key}[{last}]", code="empty_input")
-    draft.turns = [said[last]]
     if last:
         draft.case["history"] = said[:last]
     answer = next((turn["text"] for turn in said[last + 1 :] if turn["role"] == "assistant" and turn["text"]), None)
-    if answer and "answer" not in draft.expected:
-        draft.expected["answer"] = answer
+    draft.turns = [{**said[last], "expected": {"answer": answer}} if answer else said[last]]
 
 
 def is_dialogue(turns: Sequence[Any]) -> bool:  # Any: JSON

@@ -64,6 +64,7 @@ class CaseReader:
         self._shapes = shapes
         self._problems = problems
         self._skip_invalid = skip_invalid
+        self._is_read = False
         self._hash = VersionHash()
         self._ids: dict[str, int] = {}
         self._twice: dict[str, list[int]] = {}
@@ -85,6 +86,9 @@ class CaseReader:
 
     def rows(self) -> Iterator[CaseRow]:
         """Every case in its stored form, which is cheaper than the case itself."""
+        if self._is_read:
+            raise RuntimeError("A CaseReader is gone through once; read the dataset again.")
+        self._is_read = True
         rows = 0
         unreadable = False
         try:

@@ -52,7 +52,7 @@ class Problems:
         if len(self.found) >= MAX_PROBLEMS:
             self.more += 1
             return
-        self.found.append(Problem(message=message, file=self.file, line=line, field=field, code=code))
+        self.found.append(Problem(message=message, file=self.file, line=line, field=shorten(field), code=code))
 
     def is_repeated(self, key: Hashable) -> bool:
         """Whether a problem that many rows share was told before; then it is only counted, in its message.

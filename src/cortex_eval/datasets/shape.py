@@ -295,9 +295,12 @@ def _put_expectation(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
         if held is None or held == "":
             continue
         put = _EXPECTATION.get(str(name))
-        if put is None:
+        if put is not None:
+            put(draft, field, held)
+        elif get_close_matches(str(name), _EXPECTATION, cutoff=0.8):  # a slip of the pen would cost the ground truth
             raise Mistake(f"{field} is not an expectation. {did_you_mean(str(name), _EXPECTATION)}", field=field)
-        put(draft, field, held)
+        else:
+            draft.metadata[field] = held
 
 
 def _put_answer(draft: Draft, key: str, value: Any) -> None:  # Any: JSON

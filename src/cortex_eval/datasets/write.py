@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import orjson
 
-from cortex_eval.core import Case, InputError, to_json
+from cortex_eval.core import Case, InputError, StorageError, to_json
 from cortex_eval.datasets.csv_rows import neutralised
 from cortex_eval.datasets.opening import Format, format_of
 from cortex_eval.datasets.parquet_rows import pyarrow
@@ -54,7 +54,13 @@ def write_cases(cases: Iterable[Case], path: str | Path, *, kind: Format | None 
     """Write cases to a file, whole or not at all; gives their number. The ending says the format."""
     path = Path(path)
     kind = kind or format_of(path)
-    rows = map(canonical_row, cases)
+    try:
+        return _write(map(canonical_row, cases), path, kind)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def _write(rows: Iterable[dict[str, Any]], path: Path, kind: Format) -> int:  # Any: JSON
     if kind == "parquet":
         return _write_parquet(rows, path)
     with atomic_file(path) as file:

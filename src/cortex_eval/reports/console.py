@@ -81,7 +81,9 @@ def _verdict(report: Report, colour: bool) -> list[str]:
     lines = _wrapped(f"{title}  {visible(words.sentence)}", indent="")
     if colour:
         lines[0] = lines[0].replace(title, f"\x1b[1;{_COLOURS[report.gate.verdict]}m{title}\x1b[0m", 1)
-    return [*lines, *_wrapped(f"Run {report.run.id} saved. {words.next_step}: {words.command}", indent="")]
+    saved = f"Run {report.run.id} saved. {words.next_step}:"
+    fits = len(saved) + len(words.command) < WIDTH  # a command that is broken over two lines cannot be copied
+    return [*lines, f"{saved} {words.command}"] if fits else [*lines, saved, f"  {words.command}"]
 
 
 def _aligned(rows: Sequence[tuple[str, str, str, str, str]], *, right: tuple[int, ...]) -> list[str]:
@@ -99,16 +101,7 @@ def _aligned(rows: Sequence[tuple[str, str, str, str, str]], *, right: tuple[int
 
 
 def _wrapped(text: str, *, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-        break_long_words=False,
-        fix_sentence_endings=False,
-        replace_whitespace=True,
-    )
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _cut(text: str, width: int) -> str:

@@ -44,7 +44,8 @@ _DENIED = re.compile(
 )
 _DENIED_BEHIND = re.compile(r"^\s*(?:नहीं|न )")
 _NO_INSIDE = re.compile(
-    r"\b(?:avoid\w*|never|without|(?:do not|don't|not) (?:take|use|eat|drink|consume|ingest|swallow|apply))\b",
+    r"\b(?:avoid\w*|never|without|(?:do not|don't|not) (?:take|use|eat|drink|consume|ingest|swallow|apply))\b|"
+    r"(?:^|[^\u0900-\u097f])(?:न|ना|मत|नहीं)[^\u0900-\u097f]",
     re.IGNORECASE,
 )
 _WARNING = re.compile(

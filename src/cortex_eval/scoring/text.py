@@ -187,7 +187,7 @@ def normalise(
     if ignore_punctuation:
         text = "".join(char for char in text if not unicodedata.category(char).startswith("P"))
     if collapse_spaces:
-        text = _SPACES.sub(" ", text)
+        return _one_space(text) if strip else _SPACES.sub(" ", text)
     return text.strip() if strip else text
 
 
@@ -220,7 +220,13 @@ def _shares(value: float) -> str:
 def _folded(text: str, casefold: bool) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    return " ".join((text.casefold() if casefold else text).split())
+    return _one_space(text.casefold() if casefold else text)
+
+
+def _one_space(text: str) -> str:
+    if text.isascii() and "  " not in text and text.isprintable():
+        return text.strip()  # most texts have no line break and no double space; looking is cheaper than splitting
+    return " ".join(text.split())
 
 
 @lru_cache(maxsize=1024)

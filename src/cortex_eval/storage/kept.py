@@ -9,8 +9,9 @@ import orjson
 
 from cortex_eval.core import redact_bytes, to_json
 from cortex_eval.storage.database import Database, now
+from cortex_eval.storage.writer import Statement
 
-INSERT_CACHE = "INSERT OR REPLACE INTO cortex_cache VALUES (?,?,?,?)"
+INSERT_CACHE = Statement("INSERT OR REPLACE INTO cortex_cache", "(?,?,?,?)")
 
 
 class Cache:

@@ -10,15 +10,26 @@ import orjson
 from cortex_eval.core import Failure, Reply, Result, State, redact, redact_bytes, reply_from_json, reply_to_json
 from cortex_eval.scoring import Judged
 from cortex_eval.storage.database import Database, now
+from cortex_eval.storage.writer import Statement
 
-INSERT_REPLY = """INSERT OR IGNORE INTO cortex_results
-    (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms, cached, timestamp, reply, raw)
-    VALUES (?,?,?,?,?,'pending',?,?,?,?,?,?)"""
-INSERT_ERROR = """INSERT OR IGNORE INTO cortex_results
-    (run_no, ordinal, repeat, turn, attempt, state, attempts, cached, timestamp, error_kind, error_message)
-    VALUES (?,?,?,?,?,'error_target',?,0,?,?,?)"""
-UPDATE_VERDICT = """UPDATE cortex_results SET state=?, overall=?, passed=?, scores=?, error_kind=?, error_message=?
-    WHERE run_no=? AND ordinal=? AND repeat=? AND turn=? AND attempt=?"""
+INSERT_REPLY = Statement(
+    """INSERT OR IGNORE INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms,
+    cached, timestamp, reply, raw)""",
+    "(?,?,?,?,?,'pending',?,?,?,?,?,?)",
+)
+INSERT_ERROR = Statement(
+    """INSERT OR IGNORE INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, cached,
+    timestamp, error_kind, error_message)""",
+    "(?,?,?,?,?,'error_target',?,0,?,?,?)",
+)
+UPDATE_VERDICT = Statement(  # the row is there; as an upsert, many verdicts are one statement
+    """INSERT INTO cortex_results (state, overall, passed, scores, error_kind, error_message, run_no, ordinal, repeat,
+    turn, attempt, attempts, cached, timestamp)""",
+    "(?,?,?,?,?,?,?,?,?,?,?,1,0,'')",
+    """ON CONFLICT (run_no, ordinal, repeat, turn, attempt) DO UPDATE SET state=excluded.state,
+    overall=excluded.overall, passed=excluded.passed, scores=excluded.scores, error_kind=excluded.error_kind,
+    error_message=excluded.error_message""",
+)
 LAST_ATTEMPT = """NOT EXISTS (SELECT 1 FROM cortex_results later WHERE later.run_no=r.run_no
     AND later.ordinal=r.ordinal AND later.repeat=r.repeat AND later.turn=r.turn AND later.attempt>r.attempt)"""
 

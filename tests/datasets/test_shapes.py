@@ -1,0 +1,453 @@
+"""Rows are recognised by their keys, in every shape that people already have."""
+
+import json
+
+import pytest
+
+from cortex_eval.core import Case, Criterion, InputError, ToolCall, to_json
+from cortex_eval.datasets import cases_from, dataset_version, read_cases, validate_file
+
+
+def case_of(row, **options):
+    (case,) = cases_from([row], **options)
+    return case
+
+
+@pytest.mark.parametrize("name", ["input", "question", "query", "scenario", "user_input", "prompt", "inputs", "text"])
+def test_every_name_of_the_input_is_read(name):
+    assert case_of({"id": "1", name: "Hello?"}).input == "Hello?"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "expected.answer",
+        "ground_truth",
+        "idealOutput",
+        "ideal_output",
+        "expected_output",
+        "reference",
+        "ideal",
+        "target",
+        "answer",
+        "expected",
+    ],
+)
+def test_every_name_of_the_answer_is_read(name):
+    assert case_of({"input": "q", name: "So it is."}).expected.answer == "So it is."
+
+
+@pytest.mark.parametrize("name", ["id", "case_id", "qid", "prompt_id", "dialogue_id"])
+def test_every_name_of_the_id_is_read_and_is_text(name):
+    assert case_of({name: 42, "input": "q"}).id == "42"
+
+
+def test_a_healthcare_row_has_question_ground_truth_and_context():
+    case = case_of({"id": "p1", "question": "Dose?", "ground_truth": "500 mg", "context": {"age": 40}})
+
+    assert (case.id, case.input, case.expected.answer, case.context) == ("p1", "Dose?", "500 mg", {"age": 40})
+
+
+@pytest.mark.parametrize("name", ["context", "passages", "retrieved_contexts", "retrieval_context", "contexts"])
+def test_context_that_is_text_is_passages(name):
+    assert case_of({"input": "q", name: ["One.", "Two."]}).passages == ("One.", "Two.")
+    assert case_of({"input": "q", name: "One."}).passages == ("One.",)
+
+
+def test_an_agent_row_has_intent_entities_and_tool():
+    case = case_of(
+        {
+            "id": "data_discovery_001",
+            "query": "find RNA-seq data for breast cancer",
+            "expected_intent": "DATA_SEARCH",
+            "expected_entities": {"data_type": "RNA-seq", "disease": "breast cancer"},
+            "expected_tool": "search_data",
+        }
+    )
+
+    assert case.expected.intent == "DATA_SEARCH"
+    assert case.expected.entities == {"data_type": "RNA-seq", "disease": "breast cancer"}
+    assert case.expected.tool == "search_data"
+
+
+def test_expected_tools_are_calls_in_order():
+    case = case_of({"input": "q", "expected_tools": ["search", {"name": "load", "arguments": {"id": 1}}]})
+
+    assert case.expected.tools == (ToolCall(name="search"), ToolCall(name="load", arguments={"id": 1}))
+
+
+def test_turns_keep_their_own_expectations():
+    case = case_of(
+        {
+            "id": "multi_turn_001",
+            "description": "Complete data discovery workflow",
+            "turns": [
+                {"query": "search for ATAC-seq", "expected_intent": "DATA_SEARCH", "expected_entities": {"t": "ATAC"}},
+                {
+                    "query": "the first one",
+                    "expected_intent": "DATA_DESCRIBE",
+                    "requires_context": True,
+                    "expected_entities": {},
+                },
+                {"query": "download it", "expected_intent": "DATA_DOWNLOAD", "requires_context": True, "note": "last"},
+            ],
+        }
+    )
+
+    assert [turn.text for turn in case.turns] == ["search for ATAC-seq", "the first one", "download it"]
+    assert [turn.requires_context for turn in case.turns] == [False, True, True]
+    assert case.turns[1].expected.entities == {}
+    assert case.turns[2].expected.entities is None
+    assert case.description == "Complete data discovery workflow"
+    assert case.metadata == {"turns": {"2": {"note": "last"}}}
+
+
+def test_turns_may_be_plain_texts_with_one_reference_each():
+    case = case_of({"turns": ["One?", "Two?"], "reference": ["1", "2"]})
+
+    assert [turn.expected.answer for turn in case.turns] == ["1", "2"]
+
+
+def test_several_answers_to_one_question_are_all_good():
+    assert case_of({"input": "q", "ground_truth": ["a", "b"]}).expected.references == ("a", "b")
+
+
+def test_a_prakriti_row_has_label_tier_and_category():
+    case = case_of(
+        {
+            "id": 1,
+            "scenario": "Dry skin.",
+            "ground_truth_prakriti": "Vata",
+            "complexity_level": "Medium",
+            "query_type": "Diagnostic",
+        }
+    )
+
+    assert (case.expected.label, case.tier, case.category) == ("Vata", 2, "Diagnostic")
+    assert case.metadata == {"complexity_level": "Medium"}
+
+
+def test_a_complexity_of_another_scale_stays_a_word():
+    case = case_of({"input": "q", "complexity_level": "Hair-raising"})
+
+    assert case.tier is None
+    assert case.metadata == {"complexity_level": "Hair-raising"}
+
+
+@pytest.mark.parametrize(
+    ("experts", "label", "disputed"),
+    [
+        (["Vata", "Vata", "Pitta"], "Vata", False),
+        (["Vata-Pitta", "vata pitta", "Kapha"], "Vata-Pitta", False),
+        (["Vata", "Pitta", "Kapha"], None, True),
+        (["Vata", None, "Vata"], "Vata", False),
+        (["Vata", None, "Pitta"], None, True),
+        (["Vata", "Vata", "Pitta", "Pitta"], None, True),
+    ],
+)
+def test_the_majority_of_the_experts_is_the_label_and_disputes_are_set_aside(experts, label, disputed):
+    columns = {f"expert_{n}": value for n, value in enumerate(experts, start=1)}
+    for row in ({"input": "q", **columns}, {"input": "q", "experts": experts}):
+        case = case_of(row)
+        assert (case.expected.label, case.is_disputed) == (label, disputed)
+        assert case.experts == tuple(experts)
+
+
+def test_a_label_against_the_majority_is_a_problem():
+    with pytest.raises(InputError, match="majority of the experts says 'Vata'"):
+        case_of({"input": "q", "label": "Pitta", "experts": ["Vata", "Vata", "Pitta"]})
+
+
+def test_ideal_output_of_an_evaluation_case_with_context():
+    case = case_of({"input": "How do I reset my password?", "idealOutput": "Go to settings.", "context": {"k": [1]}})
+
+    assert (case.expected.answer, case.context) == ("Go to settings.", {"k": [1]})
+
+
+@pytest.mark.parametrize("name", ["messages", "prompt", "inputs", "input"])
+def test_all_but_the_last_message_of_the_user_is_history(name):
+    case = case_of(
+        {
+            name: [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hi"},
+                {"role": "assistant", "content": "Hello!"},
+                {"role": "user", "content": [{"type": "text", "text": "Dose?"}]},
+            ]
+        }
+    )
+
+    assert case.input == "Dose?"
+    assert [(turn.role, turn.text) for turn in case.history] == [
+        ("system", "Be brief."),
+        ("user", "Hi"),
+        ("assistant", "Hello!"),
+    ]
+
+
+def test_the_assistants_last_message_is_the_expected_answer():
+    case = case_of({"messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]})
+
+    assert (case.input, case.expected.answer, case.history) == ("2+2?", "4", ())
+
+
+def test_an_answer_of_its_own_counts_more_than_the_assistants_message():
+    said = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "5"}]
+
+    assert case_of({"messages": said, "answer": "4"}).expected.answer == "4"
+
+
+def test_turns_of_both_sides_are_played_with_the_others_as_answers():
+    case = case_of(
+        {
+            "turns": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hi"},
+                {"role": "assistant", "content": "Hello!"},
+                {"role": "user", "content": "Bye"},
+            ]
+        }
+    )
+
+    assert [(turn.text, turn.expected.answer) for turn in case.turns] == [("Hi", "Hello!"), ("Bye", None)]
+    assert [turn.role for turn in case.history] == ["system"]
+
+
+def test_an_expectation_of_another_kind_lands_in_metadata():
+    assert case_of({"input": "q", "expected": {"sql": "select 1"}}).metadata == {"expected.sql": "select 1"}
+
+
+def test_a_rubric_has_points_and_tags():
+    case = case_of({"input": "q", "rubrics": [{"criterion": "c", "points": -5, "tags": ["axis:x"]}, "plain"]})
+
+    assert case.expected.rubric == (Criterion(criterion="c", points=-5, tags=("axis:x",)), Criterion(criterion="plain"))
+
+
+def test_slots_that_repeat_become_a_list_and_word_tags_are_not_tags_of_the_case():
+    case = case_of(
+        {
+            "text": "a b",
+            "intent": "Add",
+            "tokens": ["a", "b"],
+            "tags": ["O", "B-x"],
+            "entities": [{"slot": "x", "value": "1"}, {"slot": "y", "value": "2"}, {"slot": "x", "value": "3"}],
+        }
+    )
+
+    assert case.expected.entities == {"x": ["1", "3"], "y": "2"}
+    assert case.tags == ()
+    assert case.metadata["tags"] == ["O", "B-x"]
+
+
+def test_everything_else_lands_in_metadata():
+    case = case_of({"input": "q", "owner": "me", "metadata": {"a": 1}, "metadata.b": 2})
+
+    assert case.metadata == {"owner": "me", "a": 1, "b": 2}
+
+
+def test_a_second_name_for_the_same_field_lands_in_metadata():
+    case = case_of({"query": "second", "input": "first", "answer": "late", "ground_truth": "early"})
+
+    assert (case.input, case.expected.answer) == ("first", "early")
+    assert case.metadata == {"query": "second", "answer": "late"}
+
+
+def test_a_field_mapping_overrides_what_would_be_recognised():
+    fields = {"input": "my_column", "expected.answer": "other", "metadata.asked": "question"}
+    case = case_of({"my_column": "q", "question": "not this", "other": "a", "answer": "nor this"}, fields=fields)
+
+    assert (case.input, case.expected.answer) == ("q", "a")
+    assert case.metadata == {"asked": "not this", "answer": "nor this"}
+
+
+def test_a_field_mapping_is_checked():
+    with pytest.raises(InputError, match=r"no 'expected.anwser'. Did you mean 'expected.answer'\?"):
+        cases_from([], fields={"expected.anwser": "x"})
+    with pytest.raises(InputError, match=r"'my_colum' for the input, which is not there.*Did you mean 'my_column'\?"):
+        list(cases_from([{"my_column": "q"}], fields={"input": "my_colum"}))
+    with pytest.raises(InputError, match=r"'anser' for expected.answer, which is not there. Did you mean 'answer2'\?"):
+        list(cases_from([{"input": "q", "answer2": "a"}], fields={"expected.answer": "anser"}))
+
+
+def test_a_made_id_is_stable_and_twins_get_different_ones():
+    rows = [{"input": "same"}, {"input": "other"}, {"input": "same"}, {"input": "same"}]
+    ids = [case.id for case in cases_from(rows)]
+
+    assert ids == [case.id for case in cases_from(rows)]
+    assert len(ids[0]) == 12
+    assert ids[2:] == [f"{ids[0]}-2", f"{ids[0]}-3"]
+    assert ids[1] != ids[0]
+
+
+def test_question_ids_may_repeat_but_case_ids_may_not():
+    assert [case.id for case in cases_from([{"qid": "7", "input": "a"}, {"qid": "7", "input": "b"}])] == ["7", "7-2"]
+    with pytest.raises(InputError, match="more than once"):
+        list(cases_from([{"case_id": "7", "input": "a"}, {"case_id": "7", "input": "b"}]))
+
+
+def test_python_values_may_be_cases_and_dictionaries():
+    given = Case.of("Why?", "So.", id="a", category="c")
+
+    assert next(iter(cases_from([given, {"id": "b", "question": "How?"}]))) == given
+    with pytest.raises(InputError, match="x is NaN"):
+        list(cases_from([{"input": "q", "x": float("nan")}]))
+    with pytest.raises(InputError, match="Case or a dictionary"):
+        list(cases_from(["q"]))  # type: ignore[list-item]
+    with pytest.raises(InputError, match="no cases"):
+        list(cases_from([]))
+    with pytest.raises(InputError, match="JSON"):
+        list(cases_from([{"input": "q", "x": object()}]))
+
+
+def test_the_stored_form_is_what_to_json_writes(tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = [
+        {"id": "1", "question": "q", "ground_truth": "a", "tags": [], "context": {}, "requires_context": False},
+        {"id": "2", "turns": [{"query": "a", "expected_entities": {}}, {"query": "b", "requires_context": True}]},
+        {"id": "3", "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}], "tier": 3},
+        {"id": "4", "input": "q", "rubric": [{"criterion": "c", "points": 1}], "experts": ["a", "a", None], "n": 1.5},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+    for row in read_cases(path).rows():
+        assert json.loads(row.json) == json.loads(to_json(row.case))
+
+
+def test_categories_of_a_dictionary_are_named_by_its_keys(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(
+        json.dumps(
+            {
+                "DATA_DISCOVERY_CONVERSATIONS": [
+                    {"id": "1", "query": "a"},
+                    {"id": "2", "query": "b", "category": "own"},
+                ],
+                "EDGE_CASE_CONVERSATIONS": [{"id": "3", "query": "c"}],
+                "job_management": [{"id": "4", "query": "d"}],
+                "test": [{"id": "5", "query": "e"}],
+            },
+            indent=1,
+        )
+    )
+
+    found = [(case.id, case.category, case.split) for case in read_cases(path)]
+
+    assert found == [
+        ("1", "data_discovery", None),
+        ("2", "own", None),
+        ("3", "edge_cases", None),
+        ("4", "job_management", None),
+        ("5", None, "test"),
+    ]
+
+
+def test_splits_of_pairs_are_text_and_intent(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"oos_val": [["how much", "oos"]], "train": [["hi", "greet"]]}')
+
+    found = [(case.split, case.input, case.expected.intent) for case in read_cases(path)]
+
+    assert found == [("oos_val", "how much", "oos"), ("train", "hi", "greet")]
+
+
+@pytest.mark.parametrize(
+    "content", ['{"name": "n", "cases": [{"input": "q"}], "tags": []}', '{"input": "q"}', '[{"input": "q"}]']
+)
+@pytest.mark.parametrize("name", ["a.json", "a.yaml"])
+def test_a_list_a_holder_and_a_single_case_are_read(tmp_path, content, name):
+    path = tmp_path / name
+    path.write_text(content)
+
+    assert [case.input for case in read_cases(path)] == ["q"]
+
+
+def test_words_of_yaml_stay_words(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "- {input: yes, expected: no, when: 2024-01-02, n: 012, big: 1_000, t: true, f: 1.5, z: ~, o: 0x1F}\n"
+    )
+
+    (case,) = read_cases(path)
+
+    assert (case.input, case.expected.answer) == ("yes", "no")
+    assert case.metadata == {"when": "2024-01-02", "n": 12, "big": "1_000", "t": True, "f": 1.5, "o": "0x1F"}
+
+
+def test_cells_hold_lists_and_objects_as_json(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "input,expected_entities,tags,context,tier,requires_context,expected.answers,note\n"
+        '[not json,"{""a"": 1}",x; y,[1] a passage,2,yes,"[""b""]",{also not\n'
+        'q,,"[""p, q""]","[""one"", ""two""]",,,,\n'
+    )
+
+    first, second = read_cases(path)
+
+    assert first.input == "[not json"
+    assert first.expected.entities == {"a": 1}
+    assert first.tags == ("x", "y")
+    assert first.passages == ("[1] a passage",)
+    assert (first.tier, first.requires_context, first.expected.answers) == (2, True, ("b",))
+    assert first.metadata == {"note": "{also not"}
+    assert second.tags == ("p, q",)
+    assert second.passages == ("one", "two")
+    assert (second.tier, second.metadata) == (None, {})
+
+
+def test_a_cell_that_should_be_json_and_is_not_is_told(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('input,expected_entities\nq,"{a: 1}"\n')
+
+    (problem,) = validate_file(path).problems
+
+    assert (problem.code, problem.line, problem.field) == ("invalid_json", 2, "expected_entities")
+
+
+def test_lines_are_those_of_the_file_also_after_cells_of_several_lines(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,input\n1,"a\nb\nc"\n\n2,""\n3,d\r\n4,""\n')
+
+    assert [problem.line for problem in validate_file(path).problems] == [6, 8]
+
+
+def test_jsonl_is_split_at_newlines_only(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"input": "a\u2028b\u0085c"}\n{"input": "d"}\r\n', encoding="utf-8", newline="")
+
+    assert [case.input for case in read_cases(path)] == ["a\u2028b\u0085c", "d"]
+
+
+def test_tabs_and_old_line_ends_are_read(tmp_path):
+    (tmp_path / "a.tsv").write_text("id\tinput\n1\ta, b\n")
+    (tmp_path / "b.csv").write_bytes(b"id,input\r1,a\r2,b\r")
+
+    assert [case.input for case in read_cases(tmp_path / "a.tsv")] == ["a, b"]
+    assert [row.line for row in read_cases(tmp_path / "b.csv").rows()] == [2, 3]
+
+
+def test_the_same_content_has_the_same_version_in_every_format(tmp_path):
+    (tmp_path / "a.csv").write_text("id,question,ground_truth,tier,owner\n1,Why?,So.,2,me\n2,How?,,,\n")
+    (tmp_path / "a.jsonl").write_text(
+        '{"tier": 2, "owner": "me", "id": 1, "input": "Why?", "expected": {"answer": "So."}}\n'
+        '{"id": "2", "query": "How?"}\n'
+    )
+    (tmp_path / "a.yaml").write_text("- {id: 1, input: Why?, ideal: So., tier: 2, owner: me}\n- {id: 2, input: How?}\n")
+    versions = {validate_file(tmp_path / f"a.{ending}").version for ending in ("csv", "jsonl", "yaml")}
+
+    assert len(versions) == 1
+    assert versions == {dataset_version(read_cases(tmp_path / "a.csv"))}
+
+
+def test_the_version_depends_on_content_and_order():
+    one, two = Case.of("a", id="1"), Case.of("b", id="2")
+
+    assert dataset_version([one, two]) != dataset_version([two, one])
+    assert dataset_version([one]) != dataset_version([Case.of("a ", id="1")])
+
+
+def test_a_reader_is_gone_through_once():
+    reader = cases_from([{"input": "q"}])
+    list(reader)
+
+    with pytest.raises(RuntimeError, match="once"):
+        list(reader)
