@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         __version__,
     )
     from cortex_eval.scoring import scorer, scorers
-    from cortex_eval.targets import Conversation, Target, targets
+    from cortex_eval.targets import Conversation, Target
 
 __all__ = [
     "Case",
@@ -41,7 +41,6 @@ __all__ = [
     "evaluate_async",
     "scorer",
     "scorers",
-    "targets",
 ]
 
 _HOMES = {
@@ -52,7 +51,6 @@ _HOMES = {
     "evaluate_async": "api",
     "scorer": "scoring",
     "scorers": "scoring",
-    "targets": "targets",
 }
 """Everything else is in `core`. Names are imported when first used, so that `import cortex_eval` costs little."""
 

@@ -17,7 +17,7 @@ needs_model = pytest.mark.skipif(not can_embed(), reason="the extra `embed` is n
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def model_cache(tmp_path_factory):
     """One built graph for all tests, outside the user's own cache."""
     folder = tmp_path_factory.mktemp("cache")

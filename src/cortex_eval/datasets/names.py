@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher, get_close_matches
+
+from cortex_eval.core import InputError, Problem, did_you_mean
+from cortex_eval.datasets.problems import quoted
+
 ALSO_READ: dict[str, tuple[str, ...]] = {
     "id": ("case_id", "test_id", "qid", "prompt_id", "dialogue_id"),
     "turns": (),
@@ -80,3 +86,30 @@ ROLES: dict[str, str] = {
     "tool": "tool",
     "function": "tool",
 }
+
+
+def check_fields(fields: Mapping[str, str]) -> dict[str, str]:
+    """The mapping of canonical fields to columns that a project file states; an unknown field is an InputError."""
+    for field, column in fields.items():
+        if field not in ALSO_READ and not field.startswith("metadata."):
+            raise InputError(
+                Problem(message=f"fields has no {field!r}. {did_you_mean(field, ALSO_READ)}", field=f"fields.{field}")
+            )
+        if not isinstance(column, str) or not column:
+            raise InputError(
+                Problem(message=f"fields.{field} names a column, not {quoted(column)}.", field=f"fields.{field}")
+            )
+    return dict(fields)
+
+
+def offer(column: str, columns: Sequence[str]) -> str:
+    """A sentence that offers the nearest column; empty when none is near."""
+    near = get_close_matches(column, columns, n=1)
+    return f"Did you mean {near[0]!r}?" if near else ""
+
+
+def nearest_asking(keys: Sequence[str]) -> tuple[str, str] | None:
+    """The key that comes nearest to a name of the input, and that name."""
+    pairs = [(SequenceMatcher(None, key.casefold(), name).ratio(), key, name) for key in keys for name in ASKING]
+    best = max(pairs, default=(0.0, "", ""))
+    return (best[1], best[2]) if best[0] >= 0.6 else None

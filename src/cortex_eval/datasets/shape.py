@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from difflib import SequenceMatcher, get_close_matches
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from cortex_eval.core import InputError, Problem, did_you_mean
+from cortex_eval.core import did_you_mean
 from cortex_eval.datasets import values
 from cortex_eval.datasets.dialogue import is_dialogue, read_dialogue, read_messages
 from cortex_eval.datasets.draft import Draft
-from cortex_eval.datasets.names import ALSO_READ, ASKING, BORROWED_IDS, CANONICAL, RANK
+from cortex_eval.datasets.names import ALSO_READ, BORROWED_IDS, CANONICAL, RANK, check_fields, nearest_asking, offer
 from cortex_eval.datasets.problems import MAX_COLUMNS, Mistake, Problems, quoted
 
 _MAX_PLANS = 1000
@@ -104,7 +104,7 @@ class Shapes:
         for field, column in self._fields.items():
             if self._plans and column not in self._found and field != "input":
                 columns = sorted({key for keys in self._plans for key in keys})
-                message = f"fields names {column!r} for {field}, which is not there. {_near(column, columns)}"
+                message = f"fields names {column!r} for {field}, which is not there. {offer(column, columns)}"
                 problems.add(message, code="missing_column", field=column)
 
     def plan(self, keys: tuple[str, ...]) -> Plan:
@@ -146,43 +146,18 @@ class Shapes:
         if "input" in self._fields:
             column = self._fields["input"]
             message = (
-                f"fields names {column!r} for the input, which is not there. Found: {found}. {_near(column, keys)}"
+                f"fields names {column!r} for the input, which is not there. Found: {found}. {offer(column, keys)}"
             )
         elif len(keys) == 1 and any(mark in keys[0] for mark in ";\t|"):
             message = f"there is only the column {found}: the cells must be separated by commas."
         else:
-            near = _nearest(keys)
+            near = nearest_asking(keys)
             hint = f"Did you mean {near[1]!r} by {near[0]!r}? " if near else ""
             message = (
                 f"no field holds the input (such as input, question or query). Found: {found}. {hint}"
                 f"Rename it, or name it: fields: {{input: {near[0] if near else 'your_column'}}}."
             )
         problems.add(message, code="missing_column", line=1 if self._cells else line, field="input")
-
-
-def check_fields(fields: Mapping[str, str]) -> dict[str, str]:
-    """The mapping of canonical fields to columns that a project file states; an unknown field is an InputError."""
-    for field, column in fields.items():
-        if field not in ALSO_READ and not field.startswith("metadata."):
-            raise InputError(
-                Problem(message=f"fields has no {field!r}. {did_you_mean(field, ALSO_READ)}", field=f"fields.{field}")
-            )
-        if not isinstance(column, str) or not column:
-            raise InputError(
-                Problem(message=f"fields.{field} names a column, not {quoted(column)}.", field=f"fields.{field}")
-            )
-    return dict(fields)
-
-
-def _near(column: str, columns: Sequence[str]) -> str:
-    near = get_close_matches(column, columns, n=1)
-    return f"Did you mean {near[0]!r}?" if near else ""
-
-
-def _nearest(keys: tuple[str, ...]) -> tuple[str, str] | None:
-    pairs = [(SequenceMatcher(None, key.casefold(), name).ratio(), key, name) for key in keys for name in ASKING]
-    best = max(pairs, default=(0.0, "", ""))
-    return (best[1], best[2]) if best[0] >= 0.6 else None
 
 
 def _put(role: str, key: str, cells: bool) -> Put:

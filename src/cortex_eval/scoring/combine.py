@@ -116,4 +116,4 @@ def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float | None:
     total = math.fsum(weight for weight, _ in pairs)
     if total <= 0:
         return None
-    return min(1.0, math.fsum(weight * value for weight, value in pairs) / total)
+    return min(1.0, math.fsum(weight / total * value for weight, value in pairs))

@@ -10,11 +10,10 @@ from cortex_eval.core import InputError, Reply, Secret, to_json
 from cortex_eval.targets.base import Conversation, Target, targets
 from cortex_eval.targets.client import JsonClient, check_url, parse_json
 from cortex_eval.targets.mapping import (
-    READABLE,
-    Path,
     check_template,
     compile_paths,
     fill_template,
+    read_plain_reply,
     read_reply,
     sendable,
 )
@@ -46,7 +45,6 @@ class Chatbot(Target):
     def __post_init__(self) -> None:
         check_url(self.api_url)
         self._headers = _headers(self.headers, self.api_key)
-        self._paths = {name: Path(f"$.{name}", field="reply") for name in READABLE}
 
     async def ask(self, turns: Conversation) -> Reply:
         """Send the seed's request; the reply's `text` must be there."""
@@ -55,7 +53,7 @@ class Chatbot(Target):
             {"query": turns.text, "context": turns.context, "user_id": self.test_user_id},
             headers={**self._headers, "Idempotency-Key": turns.idempotency_key},
         )
-        return read_reply(body, self._paths, where=self.api_url)
+        return read_plain_reply(body, where=self.api_url)
 
 
 @targets.register("http")

@@ -30,6 +30,7 @@ READABLE = tuple(
     for f in fields(Reply)
     if f.name not in ("attachments", "attempts", "cached", "metadata", "raw", "spans", "total_time_ms", "usage")
 )
+READABLE_SET = frozenset(READABLE)
 LISTS = ("contexts", "citations", "tool_calls")
 
 
@@ -121,6 +122,16 @@ def compile_paths(mapping: Mapping[str, str], *, field: str) -> dict[str, Path]:
     return {name: Path(path, field=f"{field}.{name}") for name, path in mapping.items()}
 
 
+def read_plain_reply(body: Any, *, where: str) -> Reply:
+    """The reply in an answer that uses our own field names. `text` must be there; the rest is taken when it is."""
+    if not isinstance(body, dict) or "text" not in body:
+        keys = sorted(body) if isinstance(body, dict) else type(body).__name__
+        raise TargetError(f"{where} gave no 'text'; it gave {short_repr(keys, 200)}.", kind="missing_field")
+    names = body.keys() & READABLE_SET
+    found = {name: _fit(name, body[name], where) for name in names if body[name] is not None or name == "text"}
+    return Reply(**found, raw=body if len(names) < len(body) else None)
+
+
 def read_reply(body: Any, paths: Mapping[str, Path], *, where: str) -> Reply:
     """The reply in an answer. `text` must be there; the rest is taken when it is."""
     found: dict[str, Any] = {}
@@ -141,6 +152,8 @@ def read_reply(body: Any, paths: Mapping[str, Path], *, where: str) -> Reply:
 
 def _fit(name: str, value: Any, where: str) -> Any:
     """The value as the reply holds it; `TargetError` when it cannot be that."""
+    if name == "text" and isinstance(value, str):
+        return value
     if name in LISTS:
         items = value if isinstance(value, list) else [value]
         if name == "tool_calls":
