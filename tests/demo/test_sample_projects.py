@@ -47,6 +47,7 @@ def test_a_project_is_copied_whole(tmp_path: Path) -> None:
     written = copy_project("health", tmp_path / "new" / "folder")
 
     assert [path.relative_to(tmp_path / "new" / "folder").as_posix() for path in written] == [
+        "WEAKNESSES.md",
         "config/config.yaml",
         "config/healthcare_rules.json",
         "cortex.yaml",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cortex_eval.config import DEFAULT_FILES, load_project
 from cortex_eval.core import CortexError, __version__
+from cortex_eval.scoring import HOW_TO_INSTALL
 from cortex_eval.storage import Store
 
 EXTRAS = {
@@ -33,7 +34,8 @@ def examine(config: Path | None) -> list[Finding]:
     found.append(Finding(name="sqlite", ok=sqlite3.sqlite_version_info >= (3, 35), message=sqlite3.sqlite_version))
     for extra, (modules, purpose) in EXTRAS.items():
         missing = [name for name in modules if find_spec(name) is None]
-        advice = f"not installed ({purpose}): pip install 'cortex-eval[{extra}]'"
+        how = HOW_TO_INSTALL if extra == "embed" else f"pip install 'cortex-eval[{extra}]'"
+        advice = f"not installed ({purpose}): {how}"
         found.append(Finding(name=extra, ok=True, message=advice if missing else f"installed ({purpose})"))
     if config is None and not any(Path(name).is_file() for name in DEFAULT_FILES):
         return [*found, Finding(name="project", ok=True, message="none in this folder: cortex init makes one")]

@@ -11,10 +11,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from cortex_eval.analysis import Allowance, GateSettings
-from cortex_eval.config.document import Document, KeyPath
+from cortex_eval.config.document import Document, KeyPath, is_secret
+from cortex_eval.config.mistakes import NOT_SCORERS, validation_problems
 from cortex_eval.config.model import GateModel, ScorerModel, SuiteModel, WeightsModel
 from cortex_eval.config.plan import DatasetSource, Plan
-from cortex_eval.config.project import SECRET_NAMES, Project, unset_variables, validation_problems
+from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
 from cortex_eval.core import InputError, Problem, Secret, check_settings, did_you_mean
 from cortex_eval.datasets import Selection, quick
 from cortex_eval.scoring import PlannedScorer, check_weights, scorers
@@ -24,7 +25,6 @@ SEED_WEIGHTS = {"accuracy": 0.4, "relevance": 0.3, "safety": 0.2, "performance":
 """Seed 000's scorers and weights, used when the project file names none."""
 SEED_RULES = "./config/healthcare_rules.json"
 """The path in seed 000's block; the shipped rules stand in when no such file is there."""
-NOT_SCORERS = ("metric_weights", "passing_threshold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +48,23 @@ class Request:
 
 def make_plans(project: Project, request: Request) -> list[Plan]:
     """A plan for each target that the request names; raises InputError with everything that is wrong."""
-    name, suite = _suite(project, request)
-    services = _services(project, request, suite)
+    try:
+        name, suite = _suite(project, request)
+        services = _services(project, request, suite)
+    except InputError as error:
+        raise all_problems(project.problems or error.problems) from None
     problems = _Problems(project.document)
+    problems.found += project.problems
     used: list[KeyPath] = [(key, service) for key in ("services", "targets") for service in services]
-    problems.found += unset_variables(project.document, *used, ("execution",), ("metrics",), ("gate",), ("suites",))
+    blocks = _blocks(project, name, suite)
+    used += [("execution",), ("gate",), ("suites", name), *(("metrics", key) for key in (*NOT_SCORERS, *blocks))]
+    problems.found += unset_variables(project.document, *used)
+    if any(each.field.startswith("plugins") for each in problems.found):
+        raise all_problems(problems.found)  # what a plugin would have registered is not missed
     built_targets = {service: _target(project, service, problems) for service in services}
-    planned, threshold, notes = _scorers(project, name, suite, problems)
+    planned, threshold, notes = _scorers(project, blocks, suite, problems)
     if problems.found:
-        raise InputError(problems.found)
+        raise all_problems(problems.found)
     gate = _gate(suite.gate or project.model.gate, request)
     execution = project.model.execution
     selection = replace(request.selection, seed=execution.seed)
@@ -74,7 +82,7 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
                 target=target,
                 target_name=service,
                 target_version=None if model.version is None else str(model.version),
-                target_settings=_masked(model.model_extra or {}),
+                target_settings=mask_service(project.document, service, model.model_extra or {}),
                 scorers=planned,
                 passing_threshold=threshold,
                 at_once=request.at_once or execution.max_concurrent_tests,
@@ -86,7 +94,11 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
                 ),
                 gate=gate,
                 selection=selection,
-                request={**request.as_asked(), "service": service, "config": project.path},
+                request={
+                    **request.as_asked(),
+                    "service": service,
+                    "config": project.path if project.is_named else None,
+                },
                 notes=(*project.notes, *notes),
             )
         )
@@ -122,9 +134,20 @@ class _Place:
         if not isinstance(error, InputError):
             return False
         for each in error.problems:
-            inner = tuple(each.field.split(".")[len(self.path) :]) if each.field else ()
-            self.problems.found.append(self.problems.document.problem((*self.path, *inner), each.message))
+            path, message = self._placed(each)
+            self.problems.found.append(self.problems.document.problem(path, message))
         return True
+
+    def _placed(self, problem: Problem) -> tuple[KeyPath, str]:
+        """The place of a problem, by its field or by the setting that its message begins with."""
+        owner = ".".join(map(str, self.path))
+        if problem.field:
+            return (*self.path, *problem.field.removeprefix(f"{owner}.").split(".")), problem.message
+        first, _, rest = problem.message.partition(" ")
+        setting = first.rstrip(":").rpartition(".")[2]
+        if (*self.path, setting) not in self.problems.document.lines:
+            return self.path, f"{owner}: {problem.message}"
+        return (*self.path, setting), f"{owner}.{setting}{first[len(first.rstrip(':')) :]} {rest}"
 
 
 def _suite(project: Project, request: Request) -> tuple[str, SuiteModel]:
@@ -183,7 +206,8 @@ def _target(project: Project, name: str, problems: _Problems) -> Target | None:
         )
         return None
     with problems.at(key, name):
-        settings = {key: _secret(key, value) for key, value in (service.model_extra or {}).items()}
+        settings = {name: _secret(name, value) for name, value in (service.model_extra or {}).items()}
+        _hide_headers(settings.get("headers"), project.document, (key, name))
         checked = check_settings(targets.find(kind), settings, owner=f"{key}.{name}")
         cls = targets.find(kind)
         if "directory" in inspect.signature(cls).parameters:
@@ -193,7 +217,7 @@ def _target(project: Project, name: str, problems: _Problems) -> Target | None:
 
 
 def _secret(key: str, value: Any) -> Any:
-    if key not in SECRET_NAMES or not isinstance(value, str):
+    if not is_secret(key) or not isinstance(value, str):
         return value
     if not value or value != value.strip() or any(each.isspace() for each in value):
         raise InputError(
@@ -207,12 +231,16 @@ def _from_root(settings: Mapping[str, Any], root: Path) -> dict[str, Any]:
     return {key: root / value if isinstance(value, Path) else value for key, value in settings.items()}
 
 
-def _masked(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: "***" if key in SECRET_NAMES else value for key, value in settings.items()}
+def _hide_headers(headers: object, document: Document, place: KeyPath) -> None:
+    """Make what headers hold in the way of keys known as secret, so that no text that leaves repeats it."""
+    for name, value in headers.items() if isinstance(headers, dict) else ():
+        if isinstance(value, str) and (is_secret(name) or (*place, "headers", name) in document.from_environment):
+            for part in {value, value.rpartition(" ")[2]}:
+                Secret(part)
 
 
 def _scorers(
-    project: Project, suite_name: str, suite: SuiteModel, problems: _Problems
+    project: Project, blocks: Mapping[str, tuple[KeyPath, Any]], suite: SuiteModel, problems: _Problems
 ) -> tuple[tuple[PlannedScorer, ...], float, list[str]]:
     metrics = project.model.metrics
     settings = WeightsModel()
@@ -220,7 +248,6 @@ def _scorers(
         settings = WeightsModel.model_validate({key: metrics[key] for key in NOT_SCORERS if key in metrics})
     except ValidationError as error:
         problems.add(("metrics",), error, WeightsModel)
-    blocks = _blocks(project, suite_name, suite)
     planned = [
         each for name, (path, block) in blocks.items() if (each := _scorer(name, path, block, project, problems))
     ]

@@ -18,8 +18,18 @@ LARGEST_FILE = 5 * 1024 * 1024
 MOST_NODES = 100_000
 """Aliases are followed; a file that grows beyond this while they are is a bomb."""
 DEEPEST = 64
+_SECRET_NAME = re.compile(
+    r"(?i)(^|[_-])((api|access|auth|private|secret|subscription)[_-]?key|token|secret|password|authorization|cookie)$"
+)
+AS_WRITTEN = ("version",)
+"""Keys whose value is text however it looks: version 2.10 is not 2.1."""
 
 KeyPath = tuple[str | int, ...]
+
+
+def is_secret(name: object) -> bool:
+    """Whether a key of this name holds something that must not be shown: api_key, token, X-Api-Key, Authorization."""
+    return isinstance(name, str) and _SECRET_NAME.search(name) is not None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,6 +39,8 @@ class Document:
     path: Path
     values: dict[str, Any]
     lines: dict[KeyPath, int] = field(default_factory=dict)
+    files: dict[KeyPath, Path] = field(default_factory=dict)
+    """Blocks that stand in another file, by where they were laid into this one."""
     unset: dict[KeyPath, str] = field(default_factory=dict)
     """Places that name an environment variable that is not set, with its name."""
     from_environment: set[KeyPath] = field(default_factory=set)
@@ -39,9 +51,45 @@ class Document:
             path = path[:-1]
         return self.lines.get(path)
 
+    def file_of(self, path: KeyPath) -> Path:
+        """The file that a value stands in."""
+        return next((file for place, file in self.files.items() if path[: len(place)] == place), self.path)
+
+    def value_at(self, path: KeyPath) -> Any:
+        """The value at this place; None when nothing is there."""
+        here: Any = self.values
+        for key in path:
+            try:
+                here = here[key]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return here
+
     def problem(self, path: KeyPath, message: str) -> Problem:
         """A mistake at this place."""
-        return Problem(file=str(self.path), line=self.line_of(path), field=".".join(map(str, path)), message=message)
+        name = ".".join(map(str, path))
+        return Problem(file=str(self.file_of(path)), line=self.line_of(path), field=name, message=message)
+
+    def include(self, key: str, other: Document) -> None:
+        """Lay another file's blocks under a key of this one; what this file says itself wins."""
+        within = (key,) if isinstance(other.values.get(key), dict) else ()
+        own = self.values.get(key)
+        if own is not None and not isinstance(own, dict):
+            return  # told as a mistake of its own
+        blocks = other.values[key] if within else other.values
+        added = {name: block for name, block in blocks.items() if name not in (own or {})}
+        self.values[key] = {**added, **(own or {})}
+        self.files.update(dict.fromkeys([(key, name) for name in added], other.path))
+
+        def is_added(path: KeyPath) -> bool:
+            return path[: len(within)] == within and len(path) > len(within) and path[len(within)] in added
+
+        def moved(path: KeyPath) -> KeyPath:
+            return (key, *path[len(within) :])
+
+        self.lines.update({moved(path): line for path, line in other.lines.items() if is_added(path)})
+        self.unset.update({moved(path): name for path, name in other.unset.items() if is_added(path)})
+        self.from_environment |= {moved(path) for path in other.from_environment if is_added(path)}
 
 
 def read_document(path: Path, environment: Mapping[str, str]) -> Document:
@@ -75,11 +123,16 @@ def read_environment(folder: Path) -> dict[str, str]:
     values: dict[str, str] = {}
     file = folder / ".env"
     if file.is_file():
-        for line in file.read_text(encoding="utf-8").splitlines():
+        for line in _read_text(file).splitlines():
             name, equals, value = line.strip().removeprefix("export ").partition("=")
             if equals and not name.startswith("#"):
-                values[name.strip()] = value.strip().strip("\"'")
+                values[name.strip()] = _unquoted(value.strip())
     return {**values, **os.environ}
+
+
+def _unquoted(value: str) -> str:
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if is_quoted else value.partition(" #")[0].rstrip()
 
 
 def _read_text(path: Path) -> str:
@@ -133,7 +186,15 @@ class _Reader:
             if key_node.tag == "tag:yaml.org,2002:merge":
                 merged = self.read(value_node, path)
                 for each in merged if isinstance(merged, list) else [merged]:
-                    values = {**each, **values}
+                    if isinstance(each, dict):
+                        values = {**each, **values}
+                    else:
+                        self.problems.append(self.document.problem(path, "`<<` takes keys and values only."))
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                line = key_node.start_mark.line + 1
+                message = "a key must be a plain word."
+                self.problems.append(Problem(file=str(self.document.path), line=line, message=message))
                 continue
             key = str(key_node.value)
             place = (*path, key)
@@ -151,11 +212,13 @@ class _Reader:
         text = str(node.value)
         if "${" in text and node.tag == "tag:yaml.org,2002:str":
             text = VARIABLE.sub(lambda match: self._variable(match, path), text)
-            if VARIABLE.fullmatch(str(node.value)) and node.style is None and path not in self.document.unset:
+            is_plain = VARIABLE.fullmatch(str(node.value)) and node.style is None
+            if is_plain and path not in self.document.unset and not _is_text(path):
                 tag = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
                 return self._construct(tag, text, path)
             return text
-        return self._construct(node.tag, text, path)
+        is_number = node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+        return text if is_number and _is_text(path) else self._construct(node.tag, text, path)
 
     def _variable(self, match: re.Match[str], path: KeyPath) -> str:
         name, default = match.groups()
@@ -177,3 +240,8 @@ class _Reader:
         except (yaml.YAMLError, ValueError):
             self.problems.append(self.document.problem(path, f"{text!r} cannot be read."))
             return None
+
+
+def _is_text(path: KeyPath) -> bool:
+    """Whether a value is text although it may look like a number: keys of services, and versions."""
+    return bool(path) and (is_secret(path[-1]) or path[-1] in AS_WRITTEN)

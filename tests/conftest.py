@@ -1,0 +1,80 @@
+"""What tests of every room share: a service that answers by script, a store, and a project to run the command in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortex_eval.storage import Store
+from cortex_eval.testing import ScriptedService
+
+CORTEX = Path(sys.executable).with_name("cortex")
+"""The installed command."""
+
+
+@dataclass(frozen=True)
+class ProjectFolder:
+    """A project on disk, and the installed command in it."""
+
+    root: Path
+
+    @property
+    def store_path(self) -> Path:
+        return self.root / ".cortex" / "cortex.db"
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """`cortex …`, going on while the test does."""
+        return subprocess.Popen(
+            [CORTEX, *arguments], cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def cortex(self, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+        """`cortex …`, run to its end."""
+        return subprocess.run(
+            [CORTEX, *arguments], cwd=self.root, text=True, capture_output=True, timeout=timeout_s, check=False
+        )
+
+
+@pytest.fixture
+def scripted_service() -> Iterator[Callable[..., ScriptedService]]:
+    """Starts services in threads of their own: `bot = scripted_service({"text": "Yes."}, latency_s=0.01)`."""
+    with ExitStack() as running:
+        yield lambda *reply, **settings: running.enter_context(ScriptedService.in_thread(*reply, **settings))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A new store in a real file."""
+    with Store(tmp_path / "cortex.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> Callable[..., ProjectFolder]:
+    """Writes a project of one suite: `make_project(rows, {"kind": "chatbot", "api_url": bot.url}, scorers=["exact"])`."""
+
+    def make(
+        rows: Iterable[Mapping[str, Any]],
+        service: Mapping[str, Any],
+        *,
+        scorers: Iterable[Any] = ("exact",),
+        name: str = "project",
+        **blocks: Any,
+    ) -> ProjectFolder:
+        root = tmp_path / name
+        root.mkdir()
+        (root / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        suite = {"dataset": "cases.jsonl", "service": "bot", "scorers": list(scorers)}
+        document = {"services": {"bot": dict(service)}, "suites": {"suite": suite}, **blocks}
+        (root / "cortex.yaml").write_text(json.dumps(document, indent=1), encoding="utf-8")  # JSON is YAML too
+        return ProjectFolder(root)
+
+    return make
