@@ -120,5 +120,6 @@ def _name_of(target: TargetLike) -> str:
 def _temporary_store() -> Store:
     folder = tempfile.mkdtemp(prefix="cortex-")
     store = Store(Path(folder) / "cortex.db")
-    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    # The report reads its results from here: the folder lives as long as it does.
+    weakref.finalize(store.results, shutil.rmtree, folder, ignore_errors=True)
     return store

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 import traceback
@@ -78,6 +79,9 @@ def main() -> NoReturn:
     """Run the command line and exit with its code."""
     gc.set_threshold(100_000, 50, 50)  # results are short-lived and hold no cycles: fewer, larger collections
     debug = "--debug" in sys.argv
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to fail
     try:
         code = cortex.main(standalone_mode=False)
         sys.stdout.flush()
@@ -116,5 +120,8 @@ def _say(message: str, *, usage: str = "") -> int:
 def _tell(error: CortexError, debug: bool, code: int) -> int:
     if debug:
         click.echo(redact(traceback.format_exc()), err=True)
-    click.echo(f"Error: {redact(str(error))}", err=True)
+    text = str(error)
+    if isinstance(error, InputError) and len(error.problems) > 1:
+        text = "\n  ".join([f"{len(error.problems)} mistakes; nothing was done.", *text.splitlines()])
+    click.echo(f"Error: {redact(text)}", err=True)
     return code

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from unicodedata import category, east_asian_width
 
 import click
 
-from cortex_eval.core import to_json
-
-F = TypeVar("F", bound=Callable[..., Any])
+from cortex_eval.core import InputError, to_json
+from cortex_eval.reports import visible
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 config_option = click.option(
@@ -20,43 +23,102 @@ config_option = click.option(
     help="The project file (default: cortex.yaml, else config/config.yaml).",
 )
 output_option = click.option(
-    "--output-dir", type=click.Path(path_type=Path), help="Where reports go (default: reports/evaluation)."
+    "--output-dir", type=click.Path(path_type=Path), help="Where reports go (default: output_dir of the project file)."
 )
 
 
+class Opened(NamedTuple):
+    """The store of a project, and where its reports go."""
+
+    store: Any  # the Store; its room is imported when it is needed
+    output_dir: Path
+
+
 @contextmanager
-def open_store(config: Path | None) -> Iterator[Any]:  # Any: the Store; its room is imported when it is needed
-    """The store of the project in this folder, or the default one when there is no project file."""
-    from cortex_eval.config import DEFAULT_FILES, DEFAULT_STORE, load_project
+def open_project(config: Path | None, *, create: bool = False) -> Iterator[Opened]:
+    """The store of the project in this folder, or the default one when there is no project file.
+
+    A store that is not there is made only with `create`: whoever just looks finds an empty one and leaves no file. Of
+    mistakes in the project file only those count that concern the store.
+    """
+    from cortex_eval.config import DEFAULT_FILES, DEFAULT_OUTPUT, DEFAULT_STORE, load_project
     from cortex_eval.storage import Store
 
-    has_project = config is not None or any(Path(name).is_file() for name in DEFAULT_FILES)
-    path = load_project(config).store_path if has_project else Path(DEFAULT_STORE)
-    with Store(path) as store:
-        yield store
+    path, output_dir = Path(DEFAULT_STORE), Path(DEFAULT_OUTPUT)
+    if config is not None or any(Path(name).is_file() for name in DEFAULT_FILES):
+        project = load_project(config, keep_problems=True)
+        problems = [each for each in project.problems if each.field.startswith(("database", "output_dir"))]
+        if problems:
+            raise InputError(problems)
+        path, output_dir = project.store_path, project.output_dir
+    with existing(path, create=create) as place, Store(place) as store:
+        yield Opened(store, output_dir)
 
 
-def print_json(value: object) -> None:
-    """One JSON document on stdout."""
-    click.echo(to_json(value).decode())
+@contextmanager
+def existing(path: Path, *, create: bool = False) -> Iterator[Path]:
+    """The path of a store if there is one or if it may be made, else that of one which is forgotten afterwards."""
+    if create or path.exists():
+        yield path
+        return
+    with TemporaryDirectory(prefix="cortex-") as folder:
+        yield Path(folder) / "cortex.db"
+
+
+def out(text: str, *, nl: bool = True) -> None:
+    """A result: on stdout. When its reader has gone (`| head -1`), the command still ends with its own exit code."""
+    try:
+        click.echo(text, nl=nl)
+    except BrokenPipeError:
+        # Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def hint(text: str) -> None:
     """Something useful that is not the result: on stderr."""
-    click.echo(text, err=True)
+    try:
+        click.echo(text, err=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout."""
+    out(to_json(value).decode())
 
 
 def cut(text: str, width: int) -> str:
-    """A text in one line of at most this width."""
-    text = " ".join(text.split())
-    return text if len(text) <= width else text[: width - 1] + "…"
+    """A text in one line of at most this width, with control and invisible characters as escapes."""
+    text = visible(" ".join(text.split()))
+    if width_of(text) <= width:
+        return text
+    while width_of(text) >= width:
+        text = text[:-1]
+    return text.rstrip() + "…"
 
 
-def table(rows: list[list[str]], *, header: list[str]) -> str:
-    """Aligned columns; the last one is not padded."""
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+def width_of(text: str) -> int:
+    """Columns that a text takes on a terminal: marks above and below a letter take none, wide letters two."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if category(each) in ("Mn", "Me", "Cf") else 2 if east_asian_width(each) in "WF" else 1 for each in text
+    )
+
+
+def when(stored: str) -> str:
+    """A stored time as tables show it."""
+    return stored[:16].replace("T", " ")
+
+
+def table(rows: list[list[str]], *, header: list[str], right: tuple[int, ...] = ()) -> str:
+    """Aligned columns, those of numbers to the right; the last one is not padded."""
+    widths = [max(width_of(row[column]) for row in [header, *rows]) for column in range(len(header))]
     lines = []
     for row in [header, *rows]:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        cells = []
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            pad = " " * (width - width_of(cell))
+            cells.append(pad + cell if column in right else cell + pad)
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)

@@ -8,16 +8,23 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-import click
+from tempfile import TemporaryFile
 
 from cortex_eval.analysis import Report
 from cortex_eval.cli import progress as progress_line
-from cortex_eval.cli.options import hint, print_json
+from cortex_eval.cli.options import hint, out, print_json
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
+from cortex_eval.core import StorageError
 from cortex_eval.engine import execute
-from cortex_eval.reports import render_console, render_html, write_artifacts, write_atomically
+from cortex_eval.reports import (
+    render_console,
+    render_html,
+    safe_name,
+    with_config,
+    write_artifacts,
+    write_atomically,
+)
 from cortex_eval.storage import Store
 
 SEVERITY = (0, 1, 2, 3)
@@ -36,30 +43,63 @@ def play(
     rescore: str | None = None,
 ) -> int:
     """Carry out the plans one after the other, print and write what came of them, and give the exit code."""
+    for folder in {output_dir, *([dashboard.parent] if dashboard else [])}:
+        make_folder(folder)  # before any call is paid for
     for note in dict.fromkeys(note for plan in plans for note in plan.notes):
         hint(f"Note: {note}")
     codes, documents = [], []
-    for plan in plans:
-        report, signal_number = asyncio.run(_play(plan, store, resume=resume, rescore=rescore))
-        if signal_number is not None:
-            return 128 + signal_number
+    for number, plan in enumerate(plans, 1):
+        report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore))
+        if report is None:
+            return 128 + _also_stopped(stopped_by, plans[number:])
         written = write_artifacts(report, output_dir, ("html", "json", "jsonl"))
         if dashboard is not None:
-            write_atomically(dashboard, [render_html(report).encode("utf-8", "replace")])
+            write_atomically(_own(dashboard, plan, plans), [render_html(report).encode("utf-8", "replace")])
         if as_json:
             documents.append(report.to_dict(results=with_results))
         else:
-            click.echo(render_console(report, colour=_has_colour()))
+            out(render_console(report, colour=has_colour()), nl=False)
         page = next((path for path in written if path.suffix == ".html"), None)
         hint(f"Report: {page}" if page else f"Written: {', '.join(map(str, written))}")
+        if stopped_by is not None and plans[number:]:
+            return 128 + _also_stopped(stopped_by, plans[number:])
         codes.append(report.exit_code)
     if as_json:
         print_json(documents[0] if len(documents) == 1 else documents)
     return max(codes, key=SEVERITY.index)
 
 
-async def _play(plan: Plan, store: Store, *, resume: str | None, rescore: str | None) -> tuple[Report, int | None]:
-    """The report, and the signal that ended the run early, if one did."""
+def make_folder(folder: Path) -> None:
+    """Make a folder that files can be written to, or say why that cannot be."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise StorageError(
+            f"{folder} cannot be written to: {reason}. Choose another folder with --output-dir."
+        ) from error
+
+
+def _own(dashboard: Path, plan: Plan, plans: Sequence[Plan]) -> Path:
+    """The dashboard of this plan: with several targets, each has its own."""
+    if len(plans) == 1:
+        return dashboard
+    return dashboard.with_name(f"{dashboard.stem}_{safe_name(plan.target_name)}{dashboard.suffix}")
+
+
+def _also_stopped(signal_number: int | None, rest: Sequence[Plan]) -> int:
+    assert signal_number is not None, "a run without a report was stopped by a signal"
+    if rest:
+        hint(f"Not begun: {', '.join(plan.target_name for plan in rest)}.")
+    return signal_number
+
+
+async def _play(
+    plan: Plan, store: Store, *, resume: str | None, rescore: str | None
+) -> tuple[Report | None, int | None]:
+    """The report, if the run came to its end, and the first signal that asked it to stop, if one did."""
     stop, progress = Stop(), Progress()
     received: list[int] = []
 
@@ -81,12 +121,14 @@ async def _play(plan: Plan, store: Store, *, resume: str | None, rescore: str | 
     finally:
         shown.cancel()
         await asyncio.wait([shown])
-    if received and progress.done < progress.total:
+    stopped_by = received[0] if received else None
+    if stopped_by is not None and progress.done < progress.total:
         hint(f"Stopped: {progress.done:,} of {progress.total:,} cases are done and kept.")
-        hint(f"Go on: cortex run --resume {progress.run_id}")
-        return report, received[0]
-    return report, None
+        hint(f"Go on: {with_config(f'cortex run --resume {progress.run_id}', report.run)}")
+        return None, stopped_by
+    return report, stopped_by
 
 
-def _has_colour() -> bool:
+def has_colour() -> bool:
+    """Whether results may be coloured."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ

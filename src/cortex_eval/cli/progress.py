@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sys
 import time
+from contextlib import suppress
 
 from cortex_eval.control import Progress
 
@@ -59,5 +60,6 @@ def _clock(seconds: float) -> str:
 
 
 def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    with suppress(BrokenPipeError):  # nobody looks any more; the run goes on
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from cortex_eval.cli.options import config_option, json_option, output_option, print_json
+from cortex_eval.cli.options import config_option, existing, json_option, out, output_option, print_json
 from cortex_eval.cli.playing import play
+from cortex_eval.cli.shown import is_resumable
 from cortex_eval.config import Project, Request, load_project, make_plans
 from cortex_eval.core import InputError, RunRecord
 from cortex_eval.datasets import Selection
@@ -50,8 +51,10 @@ def run(**given: Any) -> int:
 
     Exit codes: 0 passed, 1 regression, 2 below minimum, 3 execution error, 4 invalid input, 130/143 stopped.
     """
-    project = load_project(given["config"])
-    with Store(project.store_path) as store:
+    if given["with_results"] and not given["as_json"]:
+        raise InputError("--results goes with --json. To see the cases that failed: cortex runs show RUN --failed")
+    project = load_project(given["config"], keep_problems=True)
+    with existing(project.store_path, create=not given["dry_run"]) as path, Store(path) as store:
         if given["resume"]:
             return _resume(project, store, given)
         plans = make_plans(project, _request(store, given))
@@ -68,8 +71,8 @@ def run(**given: Any) -> int:
 @click.option("--results", "with_results", is_flag=True, help="With --json: every result too.")
 def rescore(run_id: str, **given: Any) -> int:
     """Score the stored replies of RUN with the scorers of the project file as it is now; the target is not called."""
-    project = load_project(given["config"])
-    with Store(project.store_path) as store:
+    project = load_project(given["config"], keep_problems=True)
+    with existing(project.store_path) as path, Store(path) as store:
         record = store.runs.find(run_id)
         plans = make_plans(project, _request_of(record))
         return _play(project, plans, store, given, rescore=record.id)
@@ -130,15 +133,28 @@ def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Reque
     )
 
 
+NOT_WITH_RESUME = (
+    *("suite", "dataset", "service", "category", "tier", "tag", "language", "case_ids", "limit", "quick", "repeat"),
+    *("failed_of", "dry_run"),
+)
+
+
 def _resume(project: Project, store: Store, given: dict[str, Any]) -> int:
+    extra = [name for name in NOT_WITH_RESUME if given[name]]
+    if extra:
+        name = "SUITE" if extra[0] == "suite" else "--" + extra[0].removesuffix("_ids").replace("_", "-")
+        raise InputError(f"--resume goes on with what the run was asked for; leave {name} out, or start a new run.")
+    record = _find_resumable(store, given["resume"])
+    return _play(project, make_plans(project, _request_of(record, given)), store, given, resume=record.id)
+
+
+def _find_resumable(store: Store, name: str) -> RunRecord:
     try:
-        record = store.runs.find(given["resume"])
+        return store.runs.find(name)
     except InputError as error:
-        open_runs = [each.id for each in store.runs.all(limit=100) if each.status in ("paused", "running")][:5]
-        listed = f" Runs that can be resumed: {', '.join(open_runs)}." if open_runs else " No run is waiting for that."
-        raise InputError(f"{str(error).split('. ')[0]}.{listed}") from None
-    plans = make_plans(project, _request_of(record, given))
-    return _play(project, plans, store, given, resume=record.id)
+        open_runs = [each.id for each in store.runs.all(limit=100) if is_resumable(each)][:5]
+        listed = f"Runs that can be resumed: {', '.join(open_runs)}." if open_runs else "No run is waiting for that."
+        raise InputError(f"{error} {listed}") from None
 
 
 def _describe(plans: list[Any], *, as_json: bool) -> int:
@@ -150,7 +166,7 @@ def _describe(plans: list[Any], *, as_json: bool) -> int:
         print_json(described)
         return 0
     for each in described:
-        click.echo(
+        out(
             f"{each['dataset']} ({each['cases']} of {each['of']} cases, {each['calls']} calls) → {each['target']}\n"
             f"  scorers: {', '.join(each['scorers'])}\n"
             f"  at most {each['at_once']} at once; at 1 s a call about {each['seconds_at_1s']:.0f} s; cost not known"

@@ -34,7 +34,7 @@ def run_facts(record: RunRecord) -> dict[str, str]:
     score = totals.get("overall_score")
     return {
         "id": record.id,
-        "started": (record.started or record.created)[:16].replace("T", " "),
+        "started": record.started or record.created,
         "suite": record.suite,
         "target": " ".join(filter(None, (record.target_name, record.target_version))),
         "status": record.status,

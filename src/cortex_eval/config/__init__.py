@@ -2,12 +2,13 @@
 
 from cortex_eval.config.build import Request, make_plans
 from cortex_eval.config.document import Document, read_document
-from cortex_eval.config.model import ProjectModel
+from cortex_eval.config.model import DEFAULT_OUTPUT, ProjectModel
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import DEFAULT_FILES, DEFAULT_STORE, Project, load_project, project_schema, resolved
 
 __all__ = [
     "DEFAULT_FILES",
+    "DEFAULT_OUTPUT",
     "DEFAULT_STORE",
     "DatasetSource",
     "Document",

@@ -9,6 +9,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic_core import PydanticCustomError
 
 
+DEFAULT_OUTPUT = "reports/evaluation"
+FROM_ENVIRONMENT = {"type": "string", "pattern": r"^\$\{.*\}$"}
+"""What an editor should also accept where a number is due."""
+
+
 def _number(low: float, high: float, *, whole: bool = False) -> Callable[[object], float]:
     wanted = f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
 
@@ -24,12 +29,12 @@ def _number(low: float, high: float, *, whole: bool = False) -> Callable[[object
 
 
 def _real(low: float, high: float) -> Any:  # Any: an annotated type is not a type to the checker
-    schema = {"type": "number", "minimum": low, "maximum": high}
+    schema = {"anyOf": [{"type": "number", "minimum": low, "maximum": high}, FROM_ENVIRONMENT]}
     return Annotated[float, BeforeValidator(_number(low, high)), WithJsonSchema(schema)]
 
 
 def _whole(low: int, high: int) -> Any:  # Any: as above
-    schema = {"type": "integer", "minimum": low, "maximum": high}
+    schema = {"anyOf": [{"type": "integer", "minimum": low, "maximum": high}, FROM_ENVIRONMENT]}
     return Annotated[int, BeforeValidator(_number(low, high, whole=True)), WithJsonSchema(schema)]
 
 
@@ -176,7 +181,7 @@ class ProjectModel(Strict):
     plugins: list[str] = []
     aggregation: dict[str, Any] = Field({}, description="Read for compatibility; has no effect.")
     dashboard: DashboardModel = DashboardModel()
-    output_dir: str = Field("reports/evaluation", description="Where reports are written.")
+    output_dir: str = Field(DEFAULT_OUTPUT, description="Where reports are written.")
 
 
 class ScorerModel(BaseModel):

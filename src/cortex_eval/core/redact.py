@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+from typing import Any
 from urllib.parse import quote, quote_plus
+
+import orjson
 
 MASK = "***"
 SHORTEST_SECRET = 4
 """Shorter values would blank out ordinary words."""
+UNMISTAKABLE = 12
+"""From this length on a secret is taken to be no word or number of our own."""
 
 
 class Secret:
@@ -42,16 +48,20 @@ class _KnownSecrets:
 
     def __init__(self) -> None:
         self.forms: tuple[str, ...] = ()
+        self.encoded: tuple[bytes, ...] = ()
 
     def add(self, secret: Secret) -> None:
         value = secret.reveal()
         if len(value) < SHORTEST_SECRET:
             return
-        forms = {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], _json_ascii(value)}
-        raw = value.encode()
-        forms |= {base64.b64encode(raw).decode().rstrip("="), base64.urlsafe_b64encode(raw).decode().rstrip("=")}
-        forms |= {raw.hex(), f"Bearer {value}"}
+        forms = {value, f"Bearer {value}", quote(value, safe=""), quote_plus(value), _lower_escapes(value)}
+        for is_ascii in (True, False):
+            once = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
+            forms |= {once, json.dumps(once, ensure_ascii=is_ascii)[1:-1]}
+        raw = value.encode("utf-8", "surrogatepass")
+        forms |= {raw.hex(), raw.hex().upper(), *_base64_forms(raw)}
         self.forms = tuple(sorted({*self.forms, *forms}, key=len, reverse=True))
+        self.encoded = tuple(form.encode("utf-8", "surrogatepass") for form in self.forms)
 
 
 _known = _KnownSecrets()
@@ -66,19 +76,55 @@ def redact(text: str) -> str:
 
 
 def redact_bytes(data: bytes) -> bytes:
-    """Like `redact`, for JSON on its way to the store."""
-    for form in _known.forms:
-        encoded = form.encode()
-        if encoded in data:
-            data = data.replace(encoded, MASK.encode())
+    """Like `redact`, for JSON on its way to the store: what comes out is JSON of the same shape.
+
+    A short secret may be a word or a number of our own ("text", "2024"): it is masked in texts, never in keys and
+    numbers.
+    """
+    for form in _known.encoded:
+        if form in data:
+            return orjson.dumps(_redact_value(orjson.loads(data)))
     return data
 
 
+def _redact_value(value: Any) -> Any:  # Any: whatever JSON can be
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {_redact_own(key): _redact_value(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_redact_value(each) for each in value]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        text = repr(value)
+        return value if _redact_own(text) == text else MASK
+    return value
+
+
+def _redact_own(text: str) -> str:
+    for form in _known.forms:
+        if len(form) >= UNMISTAKABLE and form in text:
+            text = text.replace(form, MASK)
+    return text
+
+
 def shorten(text: str, width: int = 200) -> str:
-    """A quotation fit for an error message: redacted first, then cut."""
-    text = redact(text)
+    """A quotation fit for an error message: redacted first, then cut; half characters that no file can hold are `?`."""
+    text = redact(text).encode("utf-8", "replace").decode()
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _json_ascii(value: str) -> str:
-    return json.dumps(value, ensure_ascii=True)[1:-1]
+def _lower_escapes(value: str) -> str:
+    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quote(value, safe=""))
+
+
+def _base64_forms(raw: bytes) -> set[str]:
+    """The secret in base64, alone or inside something longer such as `user:secret`, where it may start in a group."""
+    forms = {base64.b64encode(raw), base64.urlsafe_b64encode(raw)}
+    if len(raw) >= 2 * SHORTEST_SECRET:
+        for before, shared in ((1, 2), (2, 3)):  # bytes before it in its first group; characters that they decide on
+            whole = (before + len(raw)) // 3 * 4
+            for encode in (base64.b64encode, base64.urlsafe_b64encode):
+                forms.add(encode(b"\0" * before + raw)[shared:whole])
+        whole = len(raw) // 3 * 4
+        forms |= {base64.b64encode(raw)[:whole], base64.urlsafe_b64encode(raw)[:whole]}
+    return {form.decode().rstrip("=") for form in forms}

@@ -6,7 +6,7 @@ from cortex_eval.reports.html import render_html
 from cortex_eval.reports.machine import Dialect, csv_chunks, json_chunks, jsonl_chunks, row_bytes, seed_row
 from cortex_eval.reports.markdown import render_markdown
 from cortex_eval.reports.text import neutral_cell, restored_cell, visible
-from cortex_eval.reports.words import VerdictWords, verdict_words
+from cortex_eval.reports.words import VerdictWords, verdict_words, with_config
 
 __all__ = [
     "Dialect",
@@ -25,6 +25,7 @@ __all__ = [
     "seed_row",
     "verdict_words",
     "visible",
+    "with_config",
     "write_artifacts",
     "write_atomically",
 ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from cortex_eval.analysis import Check, Group, Metric, Report, Verdict
+from cortex_eval.core import RunRecord
 
 TITLES: dict[Verdict, str] = {
     "passed": "Passed",
@@ -30,13 +32,21 @@ def verdict_words(report: Report) -> VerdictWords:
     """The verdict as every rendering says it."""
     verdict = report.gate.verdict
     run = report.run.id
-    if verdict == "passed":
-        next_step, command = "See every case", f"cortex runs show {run}"
+    if verdict == "passed" and not report.totals.failed:
+        next_step, command = "Compare later runs with it", f"cortex baseline set {run}"
+    elif verdict == "passed":
+        next_step, command = "See what failed", f"cortex runs show {run} --failed"
     elif verdict == "error":
         next_step, command = "Ask again what is missing", f"cortex run --resume {run}"
     else:
         next_step, command = "See them", f"cortex runs show {run} --failed"
-    return VerdictWords(TITLES[verdict], _sentence(report), next_step, command)
+    return VerdictWords(TITLES[verdict], _sentence(report), next_step, with_config(command, report.run))
+
+
+def with_config(command: str, run: RunRecord) -> str:
+    """The command with the project file that the run was started with, if it was named then."""
+    config = run.manifest.get("request", {}).get("config")
+    return f"{command} --config {shlex.quote(str(config))}" if config else command
 
 
 def _sentence(report: Report) -> str:
