@@ -40,7 +40,7 @@ def write_artifacts(
     writers: dict[Format, Callable[[], Iterable[bytes]]] = {
         "html": lambda: [render_html(report).encode("utf-8", "replace")],
         "markdown": lambda: [render_markdown(report).encode("utf-8", "replace")],
-        "json": lambda: json_chunks(report, dialect=dialect),
+        "json": lambda: json_chunks(report, dialect=dialect, lines=dict(zip(wanted, paths, strict=True)).get("jsonl")),
         "csv": lambda: csv_chunks(report),
         "jsonl": lambda: jsonl_chunks(report),
     }
@@ -49,7 +49,8 @@ def write_artifacts(
         paths = _free_paths(report, folder, wanted)
     except OSError as error:
         raise StorageError(_not_writable(folder, error)) from error
-    for form, path in zip(wanted, paths, strict=True):
+    # The lines first: the report file takes its results from them.
+    for form, path in sorted(zip(wanted, paths, strict=True), key=lambda each: each[0] != "jsonl"):
         write_atomically(path, writers[form]())
     return paths
 

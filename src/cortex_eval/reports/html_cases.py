@@ -68,12 +68,13 @@ def _chosen(report: Report) -> list[_Shown]:
     """At most 500 cases, those with a problem before the others; only these are held."""
     problems: list[_Shown] = []
     others: list[_Shown] = []
+    expected = report.totals.failed + report.totals.errors
     for case in _by_case(report):
         kept = problems if case.state in ("error", "failed") else others
         if len(kept) < CASES_SHOWN:
             kept.append(case)
-        elif kept is problems:
-            break
+        if len(problems) >= min(expected, CASES_SHOWN) and len(problems) + len(others) >= CASES_SHOWN:
+            break  # the rest would not be shown
     chosen = [*problems, *others][:CASES_SHOWN]
     return sorted(chosen, key=lambda each: (_ORDER.index(each.state), each.overall if each.overall is not None else 0))
 
