@@ -71,8 +71,8 @@ evaluate: setup ## the whole evaluation
 	@$(CORTEX) run $(SUITE)
 
 .PHONY: analyze
-analyze: setup ## error patterns of the latest run, their causes and fixes
-	@$(CORTEX) analyze latest
+analyze: setup ## what failed in the latest run, and why
+	@$(CORTEX) runs show latest --failed
 
 .PHONY: baseline
 baseline: setup ## make the latest run the baseline
