@@ -37,6 +37,24 @@ suites:
 """
 
 
+@contextmanager
+def with_byte_code() -> Iterator[None]:
+    """See to it that every process finds byte code, as after an installation, whatever this environment says."""
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="cortex-bench-") as folder:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        try:
+            with service() as running:  # the first of each compiles
+                run_cortex(running, cases=100, at_once=10)
+                run_bare(running, cases=100, at_once=10)
+            run_process([CORTEX, "--help"], cwd=HERE)
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
 class Took(NamedTuple):
     """What one process took, its children included."""
 

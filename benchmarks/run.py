@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from measuring import HERE, PYTHON, Finding
+from measuring import HERE, PYTHON, Finding, with_byte_code
 from resume import resume
 from startup import core_install, starting
 from throughput import memory, with_latency, without_latency
@@ -46,12 +46,13 @@ def main(names: Sequence[str]) -> int:
     load = os.getloadavg()[0]
     began = time.monotonic()
     sections: list[tuple[str, list[Finding]]] = []
-    for name in names or MEASURES:
-        title, measure = MEASURES[name]
-        print(f"\n{title}", flush=True)
-        sections.append((title, measure()))
-        for finding in sections[-1][1]:
-            print("  " + _line(finding), flush=True)
+    with with_byte_code():
+        for name in names or MEASURES:
+            title, measure = MEASURES[name]
+            print(f"\n{title}", flush=True)
+            sections.append((title, measure()))
+            for finding in sections[-1][1]:
+                print("  " + _line(finding), flush=True)
     findings = [finding for _, each in sections for finding in each]
     missed = [finding for finding in findings if finding.met is False]
     print(f"\n{_summary(findings)} Took {time.monotonic() - began:.0f} s.")

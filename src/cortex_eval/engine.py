@@ -7,8 +7,9 @@ What is already in the store is not asked for again: a resumed run, a rescored r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -28,9 +29,9 @@ from cortex_eval.core import (
     reply_from_json,
     to_json,
 )
-from cortex_eval.manifest import check_same_plan, describe_run, keep_dataset, select_cases
+from cortex_eval.manifest import begin
 from cortex_eval.scoring import Scoreboard
-from cortex_eval.storage import Slot, Store, this_process
+from cortex_eval.storage import Slot, Store
 from cortex_eval.targets import Conversation, cache_key, conversation_at, session_of
 
 CHUNK = 200
@@ -42,6 +43,14 @@ CANCEL_POLL_S = 1.0
 
 class _GraceIsOver(Exception):  # noqa: N818  # not an error: the way out of the task group
     """Calls in flight did not end in time after a request to stop."""
+
+
+class Waiting(NamedTuple):
+    """A case that waits for a slot."""
+
+    ordinal: int
+    repeat: int
+    body: bytes
 
 
 class Answered(NamedTuple):
@@ -65,39 +74,15 @@ async def execute(
     `resume` names a run to go on with; `rescore` names one whose replies are scored anew, without any target call.
     """
     baseline = find_baseline(store, plan.gate.baseline, plan.suite)
-    run = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
-    play = _Play(plan, store, run, progress or Progress(), stop or Stop())
-    await play.all_cases()
-    return await asyncio.to_thread(play.finish, baseline)
-
-
-def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str | None = None) -> RunRecord:
-    """The run that this plan is carried out as: a new one, or an earlier one that it goes on with."""
-    if resume is not None:
-        run = store.runs.find(resume)
-        check_same_plan(plan, run, store)
-        store.runs.take_over(run.id, this_process())
-        return store.runs.find(run.id)
-    parent = store.runs.find(rescore) if rescore is not None else None
-    if parent is not None:
-        from_run, dataset_no, ordinals = store.runs.numbers(parent.id)
-        selection = parent.manifest.get("selection", {})
-    else:
-        dataset_no = keep_dataset(plan, store)
-        ordinals, selection = select_cases(plan, store, dataset_no)
-    run_id = store.runs.create(
-        suite=plan.suite,
-        target=(plan.target_name, plan.target.kind, plan.target_version),
-        dataset_no=dataset_no,
-        ordinals=ordinals,
-        repeats=parent.repeats if parent else plan.repeats,
-        manifest=describe_run(plan, selection=selection, parent=parent),
-        owner=this_process(),
-        parent_id=parent.id if parent else None,
-    )
-    if parent is not None:
-        store.results.copy_replies(from_run, store.runs.numbers(run_id)[0])
-    return store.runs.find(run_id)
+    if resume is not None and (settled := store.runs.find(resume)).is_settled:
+        return await asyncio.to_thread(report_on, store, settled.id, plan.gate, baseline)
+    async with nullcontext() if rescore else plan.target:  # first: a target that cannot be had leaves no run behind
+        run = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
+        play = _Play(plan, store, run, progress or Progress(), stop or Stop())
+        with store.runs.held(run.id):
+            await play.all_cases()
+    with store.runs.held(run.id):
+        return await asyncio.to_thread(play.finish, baseline)
 
 
 class _Play:
@@ -107,7 +92,9 @@ class _Play:
         self.plan, self.store, self.run, self.progress, self.stop = plan, store, run, progress, stop
         self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(run.id)
         self.there = store.results.stored_turns(self.run_no)
-        self.slots = asyncio.Semaphore(plan.at_once)
+        self.waiting: deque[Waiting] = deque()
+        self.read = 0
+        self.reading = asyncio.Lock()
         self.backlog = asyncio.Semaphore(plan.at_once * BACKLOG)
         self.may_ask = run.manifest.get("parent") is None
         self.uses_cache = plan.target.is_remote and plan.target_version is not None
@@ -116,12 +103,13 @@ class _Play:
     async def all_cases(self) -> None:
         """Play every case that is not done, at most `plan.at_once` of them together."""
         try:
-            async with self.plan.target, asyncio.TaskGroup() as watchers:
+            async with asyncio.TaskGroup() as watchers:
                 watching = [watchers.create_task(self._watch_cancel()), watchers.create_task(self._watch_grace())]
                 try:
                     async with asyncio.TaskGroup() as group:
                         self.board = Scoreboard(self.plan.scorers, group, passing_threshold=self.plan.passing_threshold)
-                        await self._dispatch(group)
+                        for _ in range(min(self.plan.at_once, self.progress.total)):
+                            group.create_task(self._slot(group))
                 finally:
                     for task in watching:
                         task.cancel()
@@ -131,23 +119,42 @@ class _Play:
             raise _first(errors) from None
         await self.store.flush()
 
-    async def _dispatch(self, group: asyncio.TaskGroup) -> None:
-        async for ordinal, body in self._bodies():
-            for repeat in range(self.run.repeats):
-                if self._is_done(ordinal, repeat):
-                    continue
-                await self.backlog.acquire()
-                await self.slots.acquire()  # before the task exists: a million cases stream through
-                if self.stop.drain.is_set():
-                    return
-                self.progress.in_flight += 1
-                group.create_task(self._run_case(ordinal, repeat, body))
+    async def _slot(self, group: asyncio.TaskGroup) -> None:
+        """One place at the target, taken by case after case; a verdict never holds it."""
+        while (waiting := await self._next_case()) is not None:
+            await self.backlog.acquire()
+            if self.stop.drain.is_set():
+                return
+            case = case_from_json(waiting.body)
+            self.progress.in_flight += 1
+            try:
+                answered = await self._ask_turns(case, waiting.ordinal, waiting.repeat)
+            finally:
+                self.progress.in_flight -= 1
+            if answered is None:
+                self.backlog.release()
+            else:
+                group.create_task(self._score_turns(case, answered))
 
-    async def _bodies(self) -> AsyncIterator[tuple[int, bytes]]:
-        for start in range(0, len(self.ordinals), CHUNK):
-            chunk = self.ordinals[start : start + CHUNK]
-            for each in await asyncio.to_thread(self.store.datasets.case_bodies, self.dataset_no, chunk):
-                yield each
+    async def _next_case(self) -> Waiting | None:
+        """The next case that is not done, for whichever slot asks first; None when there is none, or on a stop."""
+        while not self.stop.drain.is_set():
+            if self.waiting:
+                return self.waiting.popleft()
+            async with self.reading:  # one slot reads, the others find what it read: a million cases stream through
+                if not self.waiting and not await self._read_cases():
+                    return None
+        return None
+
+    async def _read_cases(self) -> bool:
+        chunk = self.ordinals[self.read : self.read + CHUNK]
+        self.read += len(chunk)
+        wanted = [(each, repeat) for each in chunk for repeat in range(self.run.repeats)]
+        wanted = [each for each in wanted if not self._is_done(*each)]
+        ordinals = list(dict.fromkeys(ordinal for ordinal, _ in wanted))
+        bodies = dict(await asyncio.to_thread(self.store.datasets.case_bodies, self.dataset_no, ordinals))
+        self.waiting.extend(Waiting(ordinal, repeat, bodies[ordinal]) for ordinal, repeat in wanted)
+        return bool(chunk)
 
     def _is_done(self, ordinal: int, repeat: int) -> bool:
         """Whether an earlier part of this run has dealt with this case; errors are tried again."""
@@ -159,31 +166,22 @@ class _Play:
         self.progress.done_before += 1
         return True
 
-    async def _run_case(self, ordinal: int, repeat: int, body: bytes) -> None:
-        """One case, start to finish; each step is saved before the next begins."""
-        case = case_from_json(body)
-        try:
-            try:
-                answered = await self._ask_turns(case, ordinal, repeat)
-            finally:
-                self.slots.release()
-                self.progress.in_flight -= 1
-            await self._score_turns(case, answered)
-        finally:
-            self.backlog.release()
+    async def _ask_turns(self, case: Case, ordinal: int, repeat: int) -> list[Answered] | None:
+        """Play the turns in order, each reply on disk before the next turn; ends early when the target fails.
 
-    async def _ask_turns(self, case: Case, ordinal: int, repeat: int) -> list[Answered]:
-        """Play the turns in order, each reply on disk before the next turn; ends early when the target fails."""
+        None: the conversation is left as it is, for a resume; a stop came between two turns, or nothing may be asked.
+        """
         there = self.there.pop((ordinal, repeat), {})
-        known = (
-            await asyncio.to_thread(self.store.results.stored_replies, self.run_no, ordinal, repeat) if there else {}
-        )
+        find = partial(self.store.results.stored_replies, self.run_no, ordinal, repeat)
+        known = await asyncio.to_thread(find) if there else {}
         session_id = session_of(self.run.id, case.id, repeat)
         answered: list[Answered] = []
         for turn in range(len(case.turns)):
             attempt = there[turn].attempt if turn in there else 0
             slot = Slot(self.run_no, ordinal, repeat, turn, attempt)
             reply = known.get(turn)
+            if reply is None and (self.stop.drain.is_set() if self.may_ask else turn not in there):
+                return None
             if reply is None and self.may_ask:
                 if turn in there:
                     slot = slot._replace(attempt=attempt + 1)  # the earlier error stays beside the new result
@@ -217,11 +215,14 @@ class _Play:
         """Score every turn that was answered and save the verdicts."""
         replies = [each.reply for each in answered]
         states = ["error_target"] if len(answered) < len(case.turns) else []
-        for turn, (slot, reply) in enumerate(answered):
-            is_last = turn == len(case.turns) - 1
-            judged = await self.board.judge(case.at(turn), reply, replies if is_last else None)
-            self.store.results.save_verdict(slot, judged)
-            states.append(judged.state)
+        try:
+            for turn, (slot, reply) in enumerate(answered):
+                is_last = turn == len(case.turns) - 1
+                judged = await self.board.judge(case.at(turn), reply, replies if is_last else None)
+                self.store.results.save_verdict(slot, judged)
+                states.append(judged.state)
+        finally:
+            self.backlog.release()
         self._count(states)
 
     def _count(self, states: Sequence[str]) -> None:
@@ -249,8 +250,8 @@ class _Play:
     def finish(self, baseline: Baseline | None) -> Report:
         """What came of the run, kept with it; a run that was stopped stays open for a resume."""
         is_partial = self.progress.done < self.progress.total
-        manifest = {**self.run.manifest, "cache_hits": self.progress.cache_hits}
         report = report_on(self.store, self.run.id, self.plan.gate, baseline, is_partial=is_partial)
+        manifest = {**self.run.manifest, "gate": self.plan.gate, "cache_hits": report.cache_hits}
         if is_partial and self.stop.reason != "cancelled":
             self.store.runs.pause(self.run.id)
         else:
@@ -261,7 +262,8 @@ class _Play:
                 exit_code=report.exit_code,
                 manifest=manifest,
             )
-        return replace(report, run=self.store.runs.find(self.run.id))
+        run = self.store.runs.find(self.run.id)
+        return replace(report, run=run, timestamp=run.finished or report.timestamp)
 
 
 def find_baseline(store: Store, name: str | None, suite: str) -> Baseline | None:

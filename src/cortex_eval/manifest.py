@@ -1,4 +1,4 @@
-"""What a run remembers of itself, and whether a later plan is still the same one."""
+"""How a run begins, what it remembers of itself, and whether a later plan is still the same one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,36 @@ import orjson
 from cortex_eval.config import DatasetSource, Plan
 from cortex_eval.core import InputError, Problem, RunRecord, __version__, short_repr, to_json
 from cortex_eval.datasets import CaseReader, CaseRow, cases_from, read_cases
-from cortex_eval.storage import Store
+from cortex_eval.storage import Store, this_process
+
+
+def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str | None = None) -> RunRecord:
+    """The run that this plan is carried out as: a new one, or an earlier one that it goes on with."""
+    if resume is not None:
+        run = store.runs.find(resume)
+        check_same_plan(plan, run)
+        store.runs.take_over(run.id, this_process())
+        return store.runs.find(run.id)
+    parent = store.runs.find(rescore) if rescore is not None else None
+    parent_no = None
+    if parent is not None:
+        parent_no, dataset_no, ordinals = store.runs.numbers(parent.id)
+        selection = parent.manifest.get("selection", {})
+    else:
+        dataset_no = keep_dataset(plan, store)
+        ordinals, selection = select_cases(plan, store, dataset_no)
+    run_id = store.runs.create(
+        suite=plan.suite,
+        target=(plan.target_name, plan.target.kind, plan.target_version),
+        dataset_no=dataset_no,
+        ordinals=ordinals,
+        repeats=parent.repeats if parent else plan.repeats,
+        manifest=describe_run(plan, selection=selection, parent=parent),
+        owner=this_process(),
+        parent_id=parent.id if parent else None,
+        replies_of=parent_no,
+    )
+    return store.runs.find(run_id)
 
 
 def keep_dataset(plan: Plan, store: Store) -> int:
@@ -113,13 +142,11 @@ def describe_run(plan: Plan, *, selection: Mapping[str, Any], parent: RunRecord 
     }
 
 
-def check_same_plan(plan: Plan, run: RunRecord, store: Store) -> None:
+def check_same_plan(plan: Plan, run: RunRecord) -> None:
     """Raise InputError that shows what differs when a run cannot be resumed with this plan."""
     differences = []
-    if isinstance(plan.dataset, DatasetSource) and file_digest(plan.dataset) != run.dataset.file_sha256:
-        current = keep_dataset(plan, store)
-        if store.datasets.version_of(current) != run.dataset.version:
-            differences.append(f"the dataset {plan.dataset_name} has changed since the run began")
+    if _dataset_version(plan, run) != run.dataset.version:
+        differences.append(f"the dataset {plan.dataset_name} has changed since the run began")
     differences += _differences("", {key: run.manifest.get(key) for key in plan.identity()}, _plain(plan.identity()))
     if differences:
         listed = "; ".join(differences[:5]) + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
@@ -129,6 +156,17 @@ def check_same_plan(plan: Plan, run: RunRecord, store: Store) -> None:
                 message=f"Run {run.id} cannot be resumed: {listed}. Undo that, or start a new run without --resume.",
             )
         )
+
+
+def _dataset_version(plan: Plan, run: RunRecord) -> str:
+    """The version of the plan's dataset; nothing is read when its file is the very one that the run began with."""
+    source = plan.dataset
+    if isinstance(source, DatasetSource) and file_digest(source) == run.dataset.file_sha256:
+        return run.dataset.version
+    reader = _read(source) if isinstance(source, DatasetSource) else cases_from(source)
+    for _ in reader.rows():
+        pass
+    return reader.version
 
 
 def _plain(value: Any) -> Any:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from cortex_eval.cli.options import config_option, cut, hint, json_option, open_store, print_json, table
-from cortex_eval.core import InputError, to_json
+from cortex_eval.cli.options import (
+    config_option,
+    counted,
+    cut,
+    hint,
+    json_option,
+    open_project,
+    out,
+    print_json,
+    table,
+    when,
+)
+from cortex_eval.core import Case, InputError
 from cortex_eval.datasets import compare_datasets, read_cases, validate_file, write_cases
 
 file_argument = click.argument("file", type=click.Path(path_type=Path))
@@ -35,33 +48,39 @@ def datasets() -> None:
 @json_option
 def list_datasets(config: Path | None, as_json: bool) -> None:
     """Every dataset that was imported or run, newest first."""
-    with open_store(config) as store:
-        found = store.datasets.all()
+    with open_project(config) as here:
+        found = here.store.datasets.all()
     if as_json:
         print_json(found)
     elif not found:
         hint("There are no datasets yet. Import one: cortex datasets import FILE")
     else:
-        rows = [[each.name, each.version[:8], str(each.cases), each.created[:16].replace("T", " ")] for each in found]
-        click.echo(table(rows, header=["name", "version", "cases", "imported"]))
+        rows = [[cut(each.name, 40), each.version[:8], f"{each.cases:,}", when(each.created)] for each in found]
+        out(table(rows, header=["name", "version", "cases", "imported (UTC)"], right=(2,)))
 
 
 @datasets.command()
-@file_argument
+@click.argument("name", metavar="NAME|FILE")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
 @fields_option
 @encoding_option
+@config_option
 @json_option
-def show(file: Path, limit: int, fields: tuple[str, ...], encoding: str | None, as_json: bool) -> None:
-    """The cases of a file as Cortex understands them."""
-    reader = read_cases(file, fields=_mapping(fields), encoding=encoding)
-    cases = list(reader)  # all of it: a mistake further down is told as well
+def show(
+    name: str, limit: int, fields: tuple[str, ...], encoding: str | None, config: Path | None, as_json: bool
+) -> None:
+    """The cases of a file, or of a dataset in the store, as Cortex understands them."""
+    with _cases(name, fields, encoding, config) as found:
+        cases = list(found)  # all of it: a mistake further down is told as well
     if as_json:
-        print_json({"version": reader.version, "cases": cases[:limit]})
+        print_json({"name": name, "total": len(cases), "cases": cases[:limit]})
         return
-    rows = [[case.id, case.category or "–", cut(case.input, 44)] for case in cases[:limit]]
-    click.echo(table(rows, header=["id", "category", "input"]))
-    hint(f"{len(cases)} cases, version {reader.version[:8]}" + (f"; {limit} shown" if len(cases) > limit else ""))
+    rows = [
+        [cut(case.id, 20), cut(case.category or "–", 14), str(len(case.turns)), cut(case.input, 36)]
+        for case in cases[:limit]
+    ]
+    out(table(rows, header=["id", "category", "turns", "input"], right=(2,)))
+    hint(counted(len(cases), "case") + (f"; {limit} shown, more with --limit" if len(cases) > limit else ""))
 
 
 @datasets.command("import")
@@ -70,28 +89,54 @@ def show(file: Path, limit: int, fields: tuple[str, ...], encoding: str | None, 
 @fields_option
 @encoding_option
 @config_option
+@json_option
 def import_dataset(
-    file: Path, name: str | None, fields: tuple[str, ...], encoding: str | None, config: Path | None
+    file: Path, name: str | None, fields: tuple[str, ...], encoding: str | None, config: Path | None, as_json: bool
 ) -> None:
     """Keep a dataset in the store, all of it or nothing."""
     reader = read_cases(file, fields=_mapping(fields), encoding=encoding)
-    with open_store(config) as store:
-        _, version = store.datasets.keep(name or file.name, reader, file=str(file))
-    click.echo(f"{name or file.name}: {reader.cases} cases, version {version[:8]}")
+    with open_project(config, create=True) as here:
+        _, version = here.store.datasets.keep(name or file.name, reader, file=str(file))
+    if as_json:
+        print_json({"name": name or file.name, "version": version, "cases": reader.cases})
+    else:
+        out(f"{name or file.name}: {counted(reader.cases, 'case')}, version {version[:8]}")
 
 
 @datasets.command()
 @click.argument("name", metavar="NAME|FILE")
 @click.argument("output", type=click.Path(path_type=Path))
+@fields_option
+@encoding_option
 @config_option
-def export(name: str, output: Path, config: Path | None) -> None:
+@json_option
+def export(
+    name: str, output: Path, fields: tuple[str, ...], encoding: str | None, config: Path | None, as_json: bool
+) -> None:
     """Write a dataset to OUTPUT in the format of its ending: .jsonl, .json, .csv, .yaml, .parquet."""
-    if Path(name).is_file():
-        count = write_cases(read_cases(name), output)
+    with _cases(name, fields, encoding, config) as cases:
+        count = write_cases(cases, output)
+    if as_json:
+        print_json({"file": str(output), "cases": count})
     else:
-        with open_store(config) as store:
-            count = write_cases(store.datasets.cases_of(name), output)
-    click.echo(f"{output}: {count} cases")
+        out(f"{output}: {counted(count, 'case')}")
+
+
+@contextmanager
+def _cases(name: str, fields: tuple[str, ...], encoding: str | None, config: Path | None) -> Iterator[Iterable[Case]]:
+    """The cases of a file, or else of the dataset of this name in the store."""
+    if Path(name).exists() or fields or encoding:
+        yield read_cases(name, fields=_mapping(fields), encoding=encoding)
+        return
+    with open_project(config) as here:
+        try:
+            yield here.store.datasets.cases_of(name)
+        except InputError as error:
+            raise InputError(f"There is no file {name!r}, and no such dataset in the store. {_known(error)}") from None
+
+
+def _known(error: InputError) -> str:
+    return str(error).partition(". ")[2]
 
 
 @datasets.command()
@@ -106,9 +151,11 @@ def validate(file: Path, fields: tuple[str, ...], encoding: str | None, as_json:
         print_json(found.to_json())
     else:
         for problem in found.problems:
-            click.echo(str(problem), err=True)
+            hint(str(problem))
         if found.version is not None:
-            click.echo(f"{file}: {found.cases} cases, version {found.version[:8]}")
+            out(f"{file}: {counted(found.cases, 'case')}, version {found.version[:8]}")
+        else:
+            hint(f"{file}: {counted(len(found.problems), 'mistake')}.")
     return 0 if found.ok else 4
 
 
@@ -120,11 +167,11 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
     """Which cases were added, removed or changed from OLD to NEW."""
     found = compare_datasets(old, new)
     if as_json:
-        click.echo(to_json(found.to_json()).decode())
+        print_json(found.to_json())
         return
     for mark, ids in (("+", found.added), ("-", found.removed)):
         for case_id in ids:
-            click.echo(f"{mark} {case_id}")
+            out(f"{mark} {cut(case_id, 70)}")
     for changed in found.changed:
-        click.echo(f"~ {changed.id}  {', '.join(changed.fields)}")
-    click.echo(f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed")
+        out(f"~ {cut(changed.id, 40)}  {', '.join(changed.fields)}")
+    out(f"{len(found.added):,} added, {len(found.removed):,} removed, {len(found.changed):,} changed")

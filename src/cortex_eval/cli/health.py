@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from cortex_eval.config import DEFAULT_FILES, load_project
+from cortex_eval.cli.options import existing
+from cortex_eval.config import DEFAULT_FILES, Project, Request, load_project, make_plans
 from cortex_eval.core import CortexError, __version__
 from cortex_eval.scoring import HOW_TO_INSTALL
 from cortex_eval.storage import Store
@@ -48,17 +49,28 @@ def _examine_project(config: Path | None) -> list[Finding]:
     except CortexError as error:
         return [Finding(name="project", ok=False, message=str(error))]
     found = [Finding(name="project", ok=True, message=str(project.path))]
-    unset = sorted(set(project.document.unset.values()))
-    if unset:
-        message = f"not set: {', '.join(unset)}. Set them, or put them into .env."
-        found.append(Finding(name="environment", ok=False, message=message))
     for name, suite in project.model.suites.items():
         file = project.root / (suite.dataset if isinstance(suite.dataset, str) else suite.dataset.path)
         message = str(file) if file.is_file() else f"suite {name}: there is no file {file}"
         found.append(Finding(name="dataset", ok=file.is_file(), message=message))
+        found.append(_examine_suite(project, name))
+    unset = sorted(set(project.document.unset.values()))
+    if unset:
+        message = f"not set: {', '.join(unset)}. Set what you need, or put it into .env."
+        found.append(Finding(name="environment", ok=True, message=message))
     try:
-        with Store(project.store_path):
-            found.append(Finding(name="store", ok=True, message=str(project.store_path)))
+        with existing(project.store_path) as path, Store(path):
+            is_new = "" if project.store_path.exists() else " (made by the first run)"
+            found.append(Finding(name="store", ok=True, message=f"{project.store_path}{is_new}"))
     except CortexError as error:
         found.append(Finding(name="store", ok=False, message=str(error)))
     return found
+
+
+def _examine_suite(project: Project, name: str) -> Finding:
+    try:
+        plans = make_plans(project, Request(suite=name))
+    except CortexError as error:
+        return Finding(name="suite", ok=False, message=f"{name} cannot be run:\n{error}")
+    targets, scorers = (plan.target_name for plan in plans), (each.name for each in plans[0].scorers)
+    return Finding(name="suite", ok=True, message=f"{name}: {', '.join(targets)}; scored by {', '.join(scorers)}")

@@ -78,6 +78,7 @@ def cortex(ctx: click.Context, *, debug: bool) -> None:
 def main() -> NoReturn:
     """Run the command line and exit with its code."""
     gc.set_threshold(100_000, 50, 50)  # results are short-lived and hold no cycles: fewer, larger collections
+    sys.setswitchinterval(0.0005)  # the thread that commits replies must not wait 5 ms for its turn
     debug = "--debug" in sys.argv
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -86,7 +87,8 @@ def main() -> NoReturn:
         code = cortex.main(standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:
-        code = _say(error.format_message(), usage=error.ctx.get_usage() if error.ctx else "")
+        context = error.ctx or click.Context(cortex, info_name="cortex")
+        code = _say(error.format_message(), usage=context.get_usage())
     except click.Abort:
         code = EXIT_INTERRUPTED
     except click.ClickException as error:

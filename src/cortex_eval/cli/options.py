@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 
 import click
 
-from cortex_eval.core import InputError, to_json
+from cortex_eval.core import InputError, StorageError, to_json
 from cortex_eval.reports import visible
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
@@ -65,6 +65,19 @@ def existing(path: Path, *, create: bool = False) -> Iterator[Path]:
         yield Path(folder) / "cortex.db"
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder that files can be written to, or say why that cannot be."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise StorageError(
+            f"{folder} cannot be written to: {reason}. Choose another folder with --output-dir."
+        ) from error
+
+
 def out(text: str, *, nl: bool = True) -> None:
     """A result: on stdout. When its reader has gone (`| head -1`), the command still ends with its own exit code."""
     try:
@@ -104,6 +117,11 @@ def width_of(text: str) -> int:
     return sum(
         0 if category(each) in ("Mn", "Me", "Cf") else 2 if east_asian_width(each) in "WF" else 1 for each in text
     )
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def when(stored: str) -> str:

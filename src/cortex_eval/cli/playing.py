@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from cortex_eval.analysis import Report
 from cortex_eval.cli import progress as progress_line
-from cortex_eval.cli.options import hint, out, print_json
+from cortex_eval.cli.options import hint, make_folder, print_json
+from cortex_eval.cli.shown import print_report
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
-from cortex_eval.core import StorageError
 from cortex_eval.engine import execute
 from cortex_eval.reports import (
-    render_console,
     render_html,
     safe_name,
     with_config,
@@ -58,7 +54,7 @@ def play(
         if as_json:
             documents.append(report.to_dict(results=with_results))
         else:
-            out(render_console(report, colour=has_colour()), nl=False)
+            print_report(report, as_json=False)
         page = next((path for path in written if path.suffix == ".html"), None)
         hint(f"Report: {page}" if page else f"Written: {', '.join(map(str, written))}")
         if stopped_by is not None and plans[number:]:
@@ -67,19 +63,6 @@ def play(
     if as_json:
         print_json(documents[0] if len(documents) == 1 else documents)
     return max(codes, key=SEVERITY.index)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that files can be written to, or say why that cannot be."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise StorageError(
-            f"{folder} cannot be written to: {reason}. Choose another folder with --output-dir."
-        ) from error
 
 
 def _own(dashboard: Path, plan: Plan, plans: Sequence[Plan]) -> Path:
@@ -127,8 +110,3 @@ async def _play(
         hint(f"Go on: {with_config(f'cortex run --resume {progress.run_id}', report.run)}")
         return None, stopped_by
     return report, stopped_by
-
-
-def has_colour() -> bool:
-    """Whether results may be coloured."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ

@@ -3,24 +3,56 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from cortex_eval.cli.options import config_option, hint, json_option, print_json
-from cortex_eval.core import InputError
+from cortex_eval.cli.options import config_option, hint, json_option, out, print_json
+from cortex_eval.core import InputError, StorageError
+
+SCHEMA_FILE = "cortex.schema.json"
+"""Beside the project file, which names it in its first line."""
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", default=".", type=click.Path(path_type=Path))
 @click.option("--from", "name", default="starter", show_default=True, help="The sample project to copy.")
-def init(folder: Path, name: str) -> None:
+@json_option
+def init(folder: Path, name: str, as_json: bool) -> None:
     """Make a project in DIR (default: here) that runs at once."""
+    written = make_project(name, folder)
+    if as_json:
+        print_json({"project": name, "files": [str(path) for path in written]})
+        return
+    out("\n".join(map(str, written)))
+    if name == "starter":
+        hint("Now run it: " + (f"cd {folder} && " if folder != Path() else "") + "cortex run")
+    else:
+        hint(f"Now run it, with its sample service: cortex demo {name} --output-dir {folder}")
+
+
+def make_project(name: str, folder: Path) -> list[Path]:
+    """Copy a sample project, and lay the schema beside it that lets editors check and complete the project file."""
+    from cortex_eval.config import project_schema
     from cortex_eval.demo import copy_project
 
+    schema_file, project_file = folder / SCHEMA_FILE, folder / "cortex.yaml"
+    if schema_file.exists():
+        raise InputError(f"Already there, and not overwritten: {schema_file}. Choose another folder, or move it away.")
     written = copy_project(name, folder)
-    for path in written:
-        click.echo(str(path))
-    hint("Now run it: " + (f"cd {folder} && " if folder != Path() else "") + "cortex run")
+    _write_schema(schema_file, project_schema())
+    text = project_file.read_text(encoding="utf-8")
+    project_file.write_text(f"# yaml-language-server: $schema={SCHEMA_FILE}\n{text}", encoding="utf-8")
+    return sorted([*written, schema_file])
+
+
+def _write_schema(path: Path, schema: dict[str, Any]) -> None:  # Any: JSON
+    import orjson
+
+    try:
+        path.write_bytes(orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 @click.group()
@@ -42,26 +74,21 @@ def show_config(config: Path | None, as_json: bool) -> None:
         return
     import yaml
 
-    click.echo(f"# {project.path}; store: {project.store_path}; reports: {project.output_dir}")
-    click.echo(yaml.safe_dump(values, sort_keys=False, allow_unicode=True).rstrip())
+    out(f"# {project.path}; store: {project.store_path}; reports: {project.output_dir}")
+    out(yaml.safe_dump(values, sort_keys=False, allow_unicode=True), nl=False)
 
 
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it to this file.")
 def schema(output: Path | None) -> None:
     """Print the JSON Schema of the project file, for editors."""
-    import orjson
-
     from cortex_eval.config import project_schema
 
-    text = orjson.dumps(project_schema(), option=orjson.OPT_INDENT_2).decode()
     if output is None:
-        click.echo(text)
-        return
-    try:
-        output.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{output} cannot be written: {error.strerror}.") from error
+        print_json(project_schema())
+    else:
+        _write_schema(output, project_schema())
+        hint(f"Written: {output}. First line of the project file: # yaml-language-server: $schema={output}")
 
 
 @click.command()
@@ -76,5 +103,6 @@ def doctor(config: Path | None, as_json: bool) -> int:
         print_json({"ok": all(each.ok for each in found), "checks": found})
     else:
         for each in found:
-            click.echo(f"{'ok  ' if each.ok else 'FAIL'}  {each.name:<12} {each.message}")
+            message = each.message.replace("\n", "\n" + 19 * " ")
+            out(f"{'ok  ' if each.ok else 'FAIL'}  {each.name:<12} {message}")
     return 0 if all(each.ok for each in found) else 4

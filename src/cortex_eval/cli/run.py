@@ -7,13 +7,19 @@ from typing import Any
 
 import click
 
-from cortex_eval.cli.options import config_option, existing, json_option, out, output_option, print_json
+from cortex_eval.cli.options import config_option, existing, hint, json_option, out, output_option, print_json
 from cortex_eval.cli.playing import play
-from cortex_eval.cli.shown import is_resumable
+from cortex_eval.cli.shown import is_resumable, print_report, report_of
 from cortex_eval.config import Project, Request, load_project, make_plans
 from cortex_eval.core import InputError, RunRecord
 from cortex_eval.datasets import Selection
 from cortex_eval.storage import Store
+
+NOT_WITH_RESUME = (
+    *("suite", "dataset", "service", "category", "tier", "tag", "language", "case_ids", "limit", "quick", "repeat"),
+    *("failed_of", "dry_run"),
+)
+"""What a run was asked for is kept with it."""
 
 
 def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
@@ -120,7 +126,7 @@ def _request(store: Store, given: dict[str, Any]) -> Request:
 
 def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Request:
     """What the run was asked for, with what may change when it goes on."""
-    asked = record.manifest.get("request", {})
+    asked, gate = record.manifest.get("request", {}), record.manifest.get("gate", {})
     given = given or {}
     return Request(
         suite=asked.get("suite"),
@@ -128,15 +134,9 @@ def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Reque
         service=asked.get("service"),
         repeats=asked.get("repeats"),
         at_once=given.get("concurrency"),
-        baseline=given.get("baseline"),
-        fail_under=given.get("fail_under"),
+        baseline=given.get("baseline") or gate.get("baseline"),
+        fail_under=gate.get("fail_under") if given.get("fail_under") is None else given["fail_under"],
     )
-
-
-NOT_WITH_RESUME = (
-    *("suite", "dataset", "service", "category", "tier", "tag", "language", "case_ids", "limit", "quick", "repeat"),
-    *("failed_of", "dry_run"),
-)
 
 
 def _resume(project: Project, store: Store, given: dict[str, Any]) -> int:
@@ -145,6 +145,10 @@ def _resume(project: Project, store: Store, given: dict[str, Any]) -> int:
         name = "SUITE" if extra[0] == "suite" else "--" + extra[0].removesuffix("_ids").replace("_", "-")
         raise InputError(f"--resume goes on with what the run was asked for; leave {name} out, or start a new run.")
     record = _find_resumable(store, given["resume"])
+    if record.is_settled:
+        hint(f"Run {record.id} is finished: nothing is left to do.")
+        print_report(report_of(store, record.id), as_json=given["as_json"], with_results=given["with_results"])
+        return record.exit_code or 0
     return _play(project, make_plans(project, _request_of(record, given)), store, given, resume=record.id)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cortex_eval.analysis import Allowance, GateSettings, Report
-from cortex_eval.cli.options import cut
+from cortex_eval.cli.options import cut, out, print_json, table, when
 from cortex_eval.core import RunRecord
 from cortex_eval.engine import find_baseline, report_on
+from cortex_eval.reports import render_console
 from cortex_eval.storage import Store
 
 
@@ -28,20 +32,53 @@ def report_of(store: Store, name: str) -> Report:
     return report_on(store, record.id, gate, baseline, is_partial=record.status != "completed")
 
 
-def run_facts(record: RunRecord) -> dict[str, str]:
+def print_report(report: Report, *, as_json: bool, with_results: bool = False) -> None:
+    """The report on stdout, as people or as machines read it."""
+    if as_json:
+        print_json(report.to_dict(results=with_results))
+    else:
+        out(render_console(report, colour=has_colour()), nl=False)
+
+
+def has_colour() -> bool:
+    """Whether results may be coloured."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def is_resumable(record: RunRecord) -> bool:
+    """Whether there is something left of a run that nobody is at."""
+    return record.status in ("paused", "cancelled") or (record.status == "completed" and not record.is_settled)
+
+
+def run_facts(record: RunRecord) -> dict[str, Any]:  # Any: JSON
     """A run in a line."""
-    totals = record.summary.get("totals", {})
-    score = totals.get("overall_score")
     return {
         "id": record.id,
         "started": record.started or record.created,
         "suite": record.suite,
         "target": " ".join(filter(None, (record.target_name, record.target_version))),
         "status": record.status,
-        "cases": str(record.cases),
-        "score": "–" if score is None else f"{score:.3f}",
-        "verdict": record.summary.get("gate", {}).get("verdict", "–"),
+        "cases": record.cases * record.repeats,
+        "score": record.summary.get("totals", {}).get("overall_score"),
+        "verdict": record.summary.get("gate", {}).get("verdict"),
     }
+
+
+def run_rows(facts: Sequence[dict[str, Any]]) -> list[list[str]]:  # Any: JSON
+    """What `run_facts` found as rows of a table that fits a terminal."""
+    return [
+        [
+            each["id"],
+            when(each["started"]),
+            cut(each["suite"], 14),
+            cut(each["target"], 14),
+            each["status"],
+            str(each["cases"]),
+            "–" if each["score"] is None else f"{each['score']:.3f}",
+            each["verdict"] or "–",
+        ]
+        for each in facts
+    ]
 
 
 def failed_lines(store: Store, record: RunRecord) -> Iterator[str]:
@@ -49,19 +86,43 @@ def failed_lines(store: Store, record: RunRecord) -> Iterator[str]:
     for result in store.results.read(record.id, where="r.state NOT IN ('passed', 'pending')"):
         case, reply = result.case, result.reply
         turn = f" turn {result.turn + 1}" if len(case.turns) > 1 else ""
+        repeat = f" repeat {result.repeat + 1}" if record.repeats > 1 else ""
         overall = "" if result.overall is None else f"  {result.overall:.2f}"
-        yield f"{result.case_id}{turn}  {result.state}{overall}"
-        yield f"  asked     {cut(case.input, 66)}"
+        yield f"{cut(result.case_id, 50)}{turn}{repeat}  {result.state}{overall}"
+        lines = [("asked", case.input)]
         if case.expected.answer:
-            yield f"  expected  {cut(case.expected.answer, 66)}"
+            lines.append(("expected", case.expected.answer))
         if reply is not None:
-            yield f"  replied   {cut(reply.text, 66)}"
+            lines.append(("replied", reply.text))
         if result.error is not None:
-            yield f"  error     {result.error.kind}: {cut(result.error.message, 160)}"
-        for name, score in _low_scores(result.scores):
-            yield f"  {name:<9} {score.get('value', 0):.2f}  {cut(score.get('reason', ''), 60)}"
+            lines.append(("error", f"{result.error.kind}: {result.error.message}"))
+        lines += [
+            (cut(name, 20), f"{_value(score)}  {score.get('reason', '')}")
+            for name, score in result.scores.items()
+            if score.get("passed") is False
+        ]
+        width = max(len(name) for name, _ in lines)
+        for name, text in lines:
+            yield textwrap.fill(
+                cut(text, 200), 80, initial_indent=f"  {name.ljust(width)}  ", subsequent_indent=" " * (width + 4)
+            )
         yield ""
 
 
-def _low_scores(scores: dict[str, dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    return [(name, each) for name, each in scores.items() if each.get("passed") is False]
+def _value(score: dict[str, Any]) -> str:  # Any: JSON
+    return "–" if score.get("value") is None else f"{score['value']:.2f}"
+
+
+def baseline_text(name: str, kept: Mapping[str, Any]) -> str:  # Any: JSON
+    """A baseline as people read it."""
+    rows = [
+        [
+            figure,
+            f"{each['mean']:.3f}",
+            "" if each.get("low") is None else f"[{each['low']:.3f}, {each['high']:.3f}]",
+            f"{each['scored']}/{each['total']}",
+        ]
+        for figure, each in kept.get("metrics", {}).items()
+    ]
+    of = f"Baseline {name!r} of {kept.get('suite', '–')}: run {kept.get('run_id', '–')}, {when(kept['timestamp'])} UTC"
+    return f"{of}\n\n{table(rows, header=['figure', 'mean', 'interval', 'scored'], right=(1, 3))}"

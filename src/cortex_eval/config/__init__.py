@@ -4,7 +4,8 @@ from cortex_eval.config.build import Request, make_plans
 from cortex_eval.config.document import Document, read_document
 from cortex_eval.config.model import DEFAULT_OUTPUT, ProjectModel
 from cortex_eval.config.plan import DatasetSource, Plan
-from cortex_eval.config.project import DEFAULT_FILES, DEFAULT_STORE, Project, load_project, project_schema, resolved
+from cortex_eval.config.project import DEFAULT_FILES, DEFAULT_STORE, Project, load_project, resolved
+from cortex_eval.config.schema import project_schema
 
 __all__ = [
     "DEFAULT_FILES",

@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from cortex_eval.analysis import Allowance, GateSettings
-from cortex_eval.config.document import Document, KeyPath, is_secret
-from cortex_eval.config.mistakes import NOT_SCORERS, validation_problems
+from cortex_eval.config.document import Document
+from cortex_eval.config.mistakes import NOT_SCORERS, read_block
 from cortex_eval.config.model import GateModel, ScorerModel, SuiteModel, WeightsModel
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
-from cortex_eval.core import InputError, Problem, Secret, check_settings, did_you_mean
+from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean, is_secret
 from cortex_eval.datasets import Selection, quick
 from cortex_eval.scoring import PlannedScorer, check_weights, scorers
 from cortex_eval.targets import Patience, Target, targets
@@ -82,7 +80,7 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
                 target=target,
                 target_name=service,
                 target_version=None if model.version is None else str(model.version),
-                target_settings=mask_service(project.document, service, model.model_extra or {}),
+                target_settings=mask_service(project.document, service, model.settings),
                 scorers=planned,
                 passing_threshold=threshold,
                 at_once=request.at_once or execution.max_concurrent_tests,
@@ -115,10 +113,6 @@ class _Problems:
     def at(self, *path: str | int) -> _Place:
         """`with problems.at(…):` notes InputErrors raised inside as problems at this place."""
         return _Place(self, path)
-
-    def add(self, path: KeyPath, error: ValidationError, model: type[BaseModel]) -> None:
-        """Note what pydantic found in the block at this place."""
-        self.found += validation_problems(self.document, error, model, path)
 
 
 class _Place:
@@ -171,7 +165,7 @@ def _services(project: Project, request: Request, suite: SuiteModel) -> list[str
     if request.service is not None:
         wanted = [request.service]
     elif suite.services or suite.service:
-        wanted = suite.services or [str(suite.service)]
+        wanted = list(suite.services) or [str(suite.service)]
     elif "chatbot" in known or not known:
         wanted = ["chatbot"]
     elif len(known) == 1:
@@ -200,13 +194,13 @@ def _target(project: Project, name: str, problems: _Problems) -> Target | None:
     service = project.model.services[name]
     kind = service.kind or (name if name in targets else None)
     if kind is None:
-        guess = "python" if "call" in (service.model_extra or {}) else "http"
+        guess = "python" if "call" in service.settings else "http"
         problems.found.append(
             problems.document.problem((key, name), f"{key}.{name}: say what it is, such as `kind: {guess}`.")
         )
         return None
     with problems.at(key, name):
-        settings = {name: _secret(name, value) for name, value in (service.model_extra or {}).items()}
+        settings = {name: _secret(name, value) for name, value in service.settings.items()}
         _hide_headers(settings.get("headers"), project.document, (key, name))
         checked = check_settings(targets.find(kind), settings, owner=f"{key}.{name}")
         cls = targets.find(kind)
@@ -243,11 +237,8 @@ def _scorers(
     project: Project, blocks: Mapping[str, tuple[KeyPath, Any]], suite: SuiteModel, problems: _Problems
 ) -> tuple[tuple[PlannedScorer, ...], float, list[str]]:
     metrics = project.model.metrics
-    settings = WeightsModel()
-    try:
-        settings = WeightsModel.model_validate({key: metrics[key] for key in NOT_SCORERS if key in metrics})
-    except ValidationError as error:
-        problems.add(("metrics",), error, WeightsModel)
+    given = {key: metrics[key] for key in NOT_SCORERS if key in metrics}
+    settings = read_block(project.document, WeightsModel, given, ("metrics",))[0] or WeightsModel()
     planned = [
         each for name, (path, block) in blocks.items() if (each := _scorer(name, path, block, project, problems))
     ]
@@ -278,14 +269,13 @@ def _blocks(project: Project, suite_name: str, suite: SuiteModel) -> dict[str, t
 
 
 def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _Problems) -> PlannedScorer | None:
-    try:
-        shared = ScorerModel.model_validate(block or {})
-    except ValidationError as error:
-        problems.add(path, error, ScorerModel)
+    shared, found = read_block(project.document, ScorerModel, block or {}, path)
+    problems.found += found
+    if shared is None:
         return None
     kind = shared.kind or name
     with problems.at(*path):
-        settings = dict(shared.model_extra or {})
+        settings = dict(shared.settings)
         if settings.get("healthcare_compliance_rules") == SEED_RULES and not (project.root / SEED_RULES).is_file():
             del settings["healthcare_compliance_rules"]
         cls = scorers.find(kind)

@@ -11,25 +11,15 @@ from typing import Any
 
 import yaml
 
-from cortex_eval.core import InputError, Problem
+from cortex_eval.core import InputError, KeyPath, Problem, is_secret
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 LARGEST_FILE = 5 * 1024 * 1024
 MOST_NODES = 100_000
 """Aliases are followed; a file that grows beyond this while they are is a bomb."""
 DEEPEST = 64
-_SECRET_NAME = re.compile(
-    r"(?i)(^|[_-])((api|access|auth|private|secret|subscription)[_-]?key|token|secret|password|authorization|cookie)$"
-)
 AS_WRITTEN = ("version",)
 """Keys whose value is text however it looks: version 2.10 is not 2.1."""
-
-KeyPath = tuple[str | int, ...]
-
-
-def is_secret(name: object) -> bool:
-    """Whether a key of this name holds something that must not be shown: api_key, token, X-Api-Key, Authorization."""
-    return isinstance(name, str) and _SECRET_NAME.search(name) is not None
 
 
 @dataclass(slots=True, kw_only=True)

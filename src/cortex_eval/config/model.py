@@ -1,100 +1,51 @@
-"""The project file as people write it: every key, its type and its range. Nothing of it travels further inward."""
+"""The project file as people write it: every key, its type and its range."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
-
+from cortex_eval.core import Range
 
 DEFAULT_OUTPUT = "reports/evaluation"
-FROM_ENVIRONMENT = {"type": "string", "pattern": r"^\$\{.*\}$"}
-"""What an editor should also accept where a number is due."""
+
+Share = Annotated[float, Range(0, 1)]
+Amount = Annotated[float, Range(0, 1_000_000_000)]
 
 
-def _number(low: float, high: float, *, whole: bool = False) -> Callable[[object], float]:
-    wanted = f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
-
-    def check(value: object) -> float:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high:
-            if not whole:
-                return float(value)
-            if value == int(value):
-                return int(value)
-        raise PydanticCustomError("range", "must be {wanted}", {"wanted": wanted})
-
-    return check
+def _key(description: str, default: Any = None, *, alias: str | None = None) -> Any:  # Any: as `dataclasses.field`
+    metadata = {"description": description} | ({"alias": alias} if alias else {})
+    if isinstance(default, (dict, list)):
+        return field(default_factory=type(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
-def _real(low: float, high: float) -> Any:  # Any: an annotated type is not a type to the checker
-    schema = {"anyOf": [{"type": "number", "minimum": low, "maximum": high}, FROM_ENVIRONMENT]}
-    return Annotated[float, BeforeValidator(_number(low, high)), WithJsonSchema(schema)]
-
-
-def _whole(low: int, high: int) -> Any:  # Any: as above
-    schema = {"anyOf": [{"type": "integer", "minimum": low, "maximum": high}, FROM_ENVIRONMENT]}
-    return Annotated[int, BeforeValidator(_number(low, high, whole=True)), WithJsonSchema(schema)]
-
-
-if TYPE_CHECKING:
-    Share = float
-    Seconds = float
-    Delay = float
-    Pause = float
-    Amount = float
-    Level = float
-    Limit = float
-    AtOnce = int
-    Retries = int
-    Seed = int
-    PerCategory = int
-    Repeats = int
-else:
-    Share = _real(0, 1)
-    Seconds = _real(0.001, 3600)
-    Delay = _real(0, 3600)
-    Pause = _real(0, 1_000_000)
-    Amount = _real(0, 1_000_000_000)
-    Level = _real(0.0001, 0.5)
-    Limit = _real(-1_000_000_000, 1_000_000_000)
-    AtOnce = _whole(1, 10_000)
-    Retries = _whole(0, 100)
-    Seed = _whole(0, 2**31)
-    PerCategory = _whole(1, 100_000)
-    Repeats = _whole(1, 1_000)
-
-
-class Strict(BaseModel):
-    """Unknown keys are mistakes, and a string is not a number."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
-
-
-class ServiceModel(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceModel:
     """One system under test. Further keys are the settings of its kind."""
 
-    model_config = ConfigDict(extra="allow", strict=True)
+    kind: str | None = _key("What it is; a service named like a kind is that kind.")
+    version: str | int | float | None = _key("Of your service. Stated: replies may be cached.")
+    timeout_seconds: Annotated[float, Range(0.001, 3600)] = _key("Limit of one attempt.", 30.0)
+    settings: Mapping[str, Any] = field(default_factory=dict, metadata={"rest": True})
 
-    kind: str | None = Field(None, description="What it is; a service named like a kind is that kind.")
-    version: str | int | float | None = Field(None, description="Of your service. Stated: replies may be cached.")
-    timeout_seconds: Seconds = Field(30.0, description="Limit of one attempt.")
 
-
-class ExecutionModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionModel:
     """How the run is carried out."""
 
-    max_concurrent_tests: AtOnce = Field(10, description="Cases in flight at once.")
-    retry_count: Retries = Field(2, description="Further attempts after a failure.")
-    retry_delay_seconds: Delay = Field(1.0, description="Before the second attempt; then doubled.")
-    pause_limit_seconds: Pause = Field(600.0, description="How long a dead target is waited for.")
+    max_concurrent_tests: Annotated[int, Range(1, 10_000)] = _key("Cases in flight at once.", 10)
+    retry_count: Annotated[int, Range(0, 100)] = _key("Further attempts after a failure.", 2)
+    retry_delay_seconds: Annotated[float, Range(0, 3600)] = _key("Before the second attempt; then doubled.", 1.0)
+    pause_limit_seconds: Annotated[float, Range(0, 1_000_000)] = _key("How long a dead target is waited for.", 600.0)
     engine: Literal["local", "ray"] = "local"
     budget_usd: Amount | None = None
-    seed: Seed = Field(0, description="Order of asking and samples.")
+    seed: Annotated[int, Range(0, 2**31)] = _key("Order of asking and samples.", 0)
 
 
-class AllowanceModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowanceModel:
     """How much worse a metric may get."""
 
     drop: Amount | None = None
@@ -102,47 +53,52 @@ class AllowanceModel(Strict):
     high: Amount | None = None
 
 
-class GateModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateModel:
     """When a run passes."""
 
     mode: Literal["statistical", "strict"] = "statistical"
-    level: Level = 0.05
-    thresholds: dict[str, Limit] = {}
-    regression: dict[str, AllowanceModel] = {}
+    level: Annotated[float, Range(0.0001, 0.5)] = 0.05
+    thresholds: Mapping[str, Annotated[float, Range(-1_000_000_000, 1_000_000_000)]] = field(default_factory=dict)
+    regression: Mapping[str, AllowanceModel] = field(default_factory=dict)
     max_error_rate: Share = 0.0
     inconclusive: Literal["warn", "fail"] = "warn"
     baseline: str | None = None
 
 
-class QuickModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuickModel:
     """A small sample that still has something of everything."""
 
-    per_category: PerCategory = 2
+    per_category: Annotated[int, Range(1, 100_000)] = 2
 
 
-class DatasetModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetModel:
     """A dataset with the names of its columns."""
 
     path: str
-    fields: dict[str, str] = {}
+    fields: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
 
 
-class SuiteModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteModel:
     """A named run: a dataset, one or several targets, scorers."""
 
     dataset: str | DatasetModel
-    service: str | None = Field(None, alias="target")
-    services: list[str] = Field([], alias="targets")
-    scorers: list[str | dict[str, dict[str, Any] | None]] | None = None
-    fields: dict[str, str] = {}
+    service: str | None = field(default=None, metadata={"alias": "target"})
+    services: Sequence[str] = field(default=(), metadata={"alias": "targets"})
+    scorers: Sequence[str | Mapping[str, Mapping[str, Any] | None]] | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
     quick: QuickModel = QuickModel()
-    repeat: Repeats = 1
+    repeat: Annotated[int, Range(1, 1_000)] = 1
     passing_threshold: Share | None = None
     gate: GateModel | None = None
 
 
-class ModelModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelModel:
     """An LLM that judges may use."""
 
     base_url: str | None = None
@@ -150,7 +106,8 @@ class ModelModel(Strict):
     api_key: str | None = None
 
 
-class DatabaseModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseModel:
     """Where everything is kept."""
 
     type: Literal["sqlite", "postgresql"] = "sqlite"
@@ -158,7 +115,8 @@ class DatabaseModel(Strict):
     url: str | None = None
 
 
-class DashboardModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardModel:
     """Where the HTML report goes beside the dated one; the template is ours, so `template_path` is not used."""
 
     template_path: str | None = None
@@ -166,37 +124,37 @@ class DashboardModel(Strict):
     include_charts: bool = True
 
 
-class ProjectModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectModel:
     """The project file `cortex.yaml`."""
 
-    services: dict[str, ServiceModel] = Field({}, alias="targets", description="The systems under test.")
+    services: Mapping[str, ServiceModel] = _key("The systems under test.", {}, alias="targets")
     execution: ExecutionModel = ExecutionModel()
-    models: dict[str, ModelModel] = {}
-    metrics: dict[str, Any] = Field(
-        {}, description="Scorers by name with their settings, and metric_weights and passing_threshold."
-    )
-    gate: GateModel = GateModel()
-    suites: dict[str, SuiteModel] = {}
+    models: Mapping[str, ModelModel] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = _key("Scorers by name with settings, and metric_weights and passing_threshold.", {})
+    gate: GateModel = field(default_factory=GateModel)
+    suites: Mapping[str, SuiteModel] = field(default_factory=dict)
     database: str | DatabaseModel = DatabaseModel()
-    plugins: list[str] = []
-    aggregation: dict[str, Any] = Field({}, description="Read for compatibility; has no effect.")
+    plugins: Sequence[str] = ()
+    aggregation: Mapping[str, Any] = _key("Read for compatibility; has no effect.", {})
     dashboard: DashboardModel = DashboardModel()
-    output_dir: str = Field(DEFAULT_OUTPUT, description="Where reports are written.")
+    output_dir: str = _key("Where reports are written.", DEFAULT_OUTPUT)
 
 
-class ScorerModel(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerModel:
     """What every scorer's block may hold beside its own settings."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
 
     kind: str | None = None
     weight: Amount | None = None
     threshold: Share | None = None
     critical: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict, metadata={"rest": True})
 
 
-class WeightsModel(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsModel:
     """The part of `metrics` that is not a scorer."""
 
-    metric_weights: dict[str, Amount] | None = None
+    metric_weights: Mapping[str, Amount] | None = None
     passing_threshold: Share = 0.7

@@ -48,7 +48,7 @@ def _place(error: BaseException, file: Path) -> str:
     """The line of the plugin that the error came from, if it is known."""
     line, trace = getattr(error, "lineno", None), error.__traceback__
     while trace is not None and not isinstance(error, SyntaxError):
-        if trace.tb_frame.f_code.co_filename == str(file):
+        if trace.tb_frame.f_code.co_filename == str(file.absolute()):
             line = trace.tb_lineno
         trace = trace.tb_next
     return f" ({file}:{line})" if line else ""

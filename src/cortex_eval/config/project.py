@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from cortex_eval.config.document import Document, KeyPath, is_secret, read_document, read_environment
+from cortex_eval.config.document import Document, read_document, read_environment
 from cortex_eval.config.mistakes import check_document
 from cortex_eval.config.model import ProjectModel
 from cortex_eval.config.plugins import load_plugins
-from cortex_eval.core import InputError, Problem
+from cortex_eval.core import InputError, KeyPath, Problem, is_secret
 
 DEFAULT_FILES = ("cortex.yaml", "config/config.yaml")
 DEFAULT_STORE = ".cortex/cortex.db"
@@ -93,27 +93,32 @@ def unset_variables(document: Document, *places: KeyPath) -> list[Problem]:
 
 def resolved(project: Project) -> dict[str, Any]:
     """The project with defaults filled in and secrets masked."""
-    values = project.model.model_dump(mode="json", exclude_none=True)
+    values = _plain(project.model)
     hidden = {("services", *path[1:]) for path in _hidden(project.document)}
     masked = _mask(values, (), hidden)
     assert isinstance(masked, dict)
     return masked
 
 
-def project_schema() -> dict[str, Any]:
-    """The JSON Schema of the project file."""
-    schema = ProjectModel.model_json_schema(by_alias=False)
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "Cortex project file"
-    schema["properties"]["targets"] = schema["properties"]["services"]
-    suite = schema["$defs"]["SuiteModel"]["properties"]
-    suite["target"], suite["targets"] = suite["service"], suite["services"]
-    return schema
+def _plain(value: Any) -> Any:  # Any: a model, or what it holds
+    """A model as it would be written, without what is not set."""
+    if is_dataclass(value) and not isinstance(value, type):
+        plain: dict[str, Any] = {}
+        for each in fields(value):
+            held = getattr(value, each.name)
+            if each.metadata.get("rest"):
+                plain |= _plain(held)
+            elif held is not None:
+                plain[each.name] = _plain(held)
+        return plain
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def mask_service(document: Document, name: str, settings: dict[str, Any]) -> dict[str, Any]:
+def mask_service(document: Document, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a service without what must not be shown."""
-    masked = _mask(settings, (), {path[2:] for path in _hidden(document) if path[1] == name})
+    masked = _mask(dict(settings), (), {path[2:] for path in _hidden(document) if path[1] == name})
     assert isinstance(masked, dict)
     return masked
 

@@ -20,8 +20,8 @@ from cortex_eval.core.errors import (
     did_you_mean,
 )
 from cortex_eval.core.record import DatasetVersion, Result, RunRecord
-from cortex_eval.core.redact import Secret, redact, redact_bytes, shorten
-from cortex_eval.core.registry import Registry, check_settings, short_repr
+from cortex_eval.core.redact import Secret, is_secret, redact, redact_bytes, shorten
+from cortex_eval.core.registry import Registry
 from cortex_eval.core.result import (
     Direction,
     Failure,
@@ -36,6 +36,7 @@ from cortex_eval.core.result import (
     State,
     Usage,
 )
+from cortex_eval.core.settings import KeyPath, Mistake, Range, check_settings, read_settings, short_repr
 from cortex_eval.core.version import __version__
 
 __all__ = [
@@ -49,9 +50,12 @@ __all__ = [
     "Failure",
     "InputError",
     "JudgeError",
+    "KeyPath",
     "Level",
+    "Mistake",
     "Money",
     "Problem",
+    "Range",
     "Registry",
     "Reply",
     "Result",
@@ -75,6 +79,8 @@ __all__ = [
     "check_settings",
     "did_you_mean",
     "expected_from_mapping",
+    "is_secret",
+    "read_settings",
     "redact",
     "redact_bytes",
     "reply_from_json",

@@ -106,3 +106,8 @@ class RunRecord:
     """The report without results, once the run is finished."""
     exit_code: int | None = None
     owner: str = ""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is completed with nothing in error: there is nothing left that a resume could do."""
+        return self.status == "completed" and self.summary.get("totals", {}).get("errors") == 0

@@ -16,6 +16,15 @@ SHORTEST_SECRET = 4
 UNMISTAKABLE = 12
 """From this length on a secret is taken to be no word or number of our own."""
 
+_SECRET_NAME = re.compile(
+    r"(?i)(^|[_-])((api|access|auth|private|secret|subscription)[_-]?key|token|secret|password|authorization|cookie)$"
+)
+
+
+def is_secret(name: object) -> bool:
+    """Whether a key of this name holds something that must not be shown: api_key, token, X-Api-Key, Authorization."""
+    return isinstance(name, str) and _SECRET_NAME.search(name) is not None
+
 
 class Secret:
     """A value that never prints itself; `reveal()` is the only way to it."""

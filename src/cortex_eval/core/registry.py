@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from dataclasses import is_dataclass
 from importlib import import_module
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar
 
-from cortex_eval.core.errors import InputError, Problem, did_you_mean
+from cortex_eval.core.errors import InputError, did_you_mean
+from cortex_eval.core.settings import check_settings
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -51,50 +51,3 @@ class Registry(Generic[T]):
         """An instance with these settings; all that is wrong with them is told at once, by field."""
         cls = self.find(name)
         return cls(**check_settings(cls, settings, owner=name))
-
-
-def check_settings(cls: type, settings: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
-    """The settings of a dataclass, with every value of the right type; raises InputError with a problem per field."""
-    from pydantic import ValidationError  # a fifth of a second that `import cortex_eval` must not pay
-
-    model = _settings_model(cls)
-    known = list(model.model_fields)
-    problems = [
-        Problem(field=f"{owner}.{key}", message=f"{owner} has no setting {key!r}. {did_you_mean(str(key), known)}")
-        for key in settings
-        if key not in known
-    ]
-    try:
-        checked = model.model_validate({key: value for key, value in settings.items() if key in known})
-    except ValidationError as error:
-        for each in error.errors():
-            place = ".".join([owner, *map(str, each["loc"])])
-            found = "" if each["type"] == "missing" else f", not {short_repr(each['input'])}"
-            problems.append(Problem(field=place, message=f"{place}: {each['msg']}{found}"))
-    if problems:
-        raise InputError(problems)
-    return {key: getattr(checked, key) for key in known if key in settings}
-
-
-def short_repr(value: object, width: int = 80) -> str:
-    """A value as it was found, cut to a readable length."""
-    text = repr(value)
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-@cache
-def _settings_model(cls: type) -> Any:  # Any: a pydantic model made from the dataclass's fields
-    from pydantic import ConfigDict, create_model  # see check_settings
-
-    hints = get_type_hints(cls, include_extras=True)
-    model_fields: dict[str, Any] = {}
-    for f in fields(cls):
-        if not f.init:
-            continue
-        default = ... if f.default is MISSING and f.default_factory is MISSING else None
-        model_fields[f.name] = (hints[f.name], default)
-    return create_model(
-        cls.__name__,
-        __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False),
-        **model_fields,
-    )

@@ -53,11 +53,10 @@ def check_score(planned: PlannedScorer, score: object, *, passing_threshold: flo
         value = _checked_value(planned, value)
     if measure is not None and not (isinstance(measure, int | float) and math.isfinite(measure)):
         raise _bad_score(planned, f"measured {short_repr(measure)}, which is not a number")
-    if score.evidence is not None:
-        try:
-            to_json(score.evidence)
-        except TypeError as error:
-            raise _bad_score(planned, f"gave evidence that JSON cannot hold: {error}") from error
+    try:
+        to_json([score.reason, score.unit, score.evidence])
+    except TypeError as error:
+        raise _bad_score(planned, f"gave a reason or evidence that JSON cannot hold: {error}") from error
     if passed is None and value is not None:
         threshold = planned.threshold
         passed = value >= (passing_threshold if threshold is None else threshold) - ROUNDING

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from cortex_eval.core import StorageError
 
 BUSY_TIMEOUT_S = 5.0
+LOCKED_RETRY_S = 60.0
+"""How long another process may hold the write lock before we give up."""
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
@@ -16,9 +20,26 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(
         uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S, check_same_thread=False, cached_statements=64
     )
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA synchronous=FULL")
+    try:
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA synchronous=FULL")
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
+
+
+def wait_for_lock(step: Callable[[], object]) -> None:
+    """Do something that needs the write lock, which another process may hold for a good while."""
+    give_up = time.monotonic() + LOCKED_RETRY_S
+    while True:
+        try:
+            step()
+        except sqlite3.OperationalError as error:
+            if not ("locked" in str(error) or "busy" in str(error)) or time.monotonic() > give_up:
+                raise
+        else:
+            return
 
 
 def broken(path: Path, error: Exception) -> StorageError:

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cortex_eval.storage.connection import broken, connect
+from cortex_eval.storage.connection import broken, connect, wait_for_lock
 from cortex_eval.storage.versions import prepare
 from cortex_eval.storage.writer import GroupWriter
 
@@ -55,7 +55,7 @@ class Database:
     def changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction of its own, for what happens rarely: all of it is kept, or nothing."""
         with self.reading() as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            wait_for_lock(lambda: connection.execute("BEGIN IMMEDIATE"))
             try:
                 yield connection
             except BaseException:

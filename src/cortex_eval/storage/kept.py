@@ -42,7 +42,7 @@ class Baselines:
         with self._db.changing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO cortex_baselines VALUES (?,?,?,?,?)",
-                (name, suite, run_id, to_json(body), now()),
+                (name, suite, run_id, redact_bytes(to_json(body)), now()),
             )
 
     def find(self, name: str, suite: str = "") -> Mapping[str, Any] | None:

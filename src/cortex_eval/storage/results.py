@@ -32,6 +32,13 @@ UPDATE_VERDICT = Statement(  # the row is there; as an upsert, many verdicts are
 )
 LAST_ATTEMPT = """NOT EXISTS (SELECT 1 FROM cortex_results later WHERE later.run_no=r.run_no
     AND later.ordinal=r.ordinal AND later.repeat=r.repeat AND later.turn=r.turn AND later.attempt>r.attempt)"""
+COPY_REPLIES = f"""INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms,
+        cached, timestamp, error_kind, error_message, reply, raw)
+    SELECT ?, r.ordinal, r.repeat, r.turn, 0, CASE WHEN r.reply IS NULL THEN r.state ELSE 'pending' END,
+        r.attempts, r.latency_ms, r.cached, r.timestamp, CASE WHEN r.reply IS NULL THEN r.error_kind END,
+        CASE WHEN r.reply IS NULL THEN r.error_message END, r.reply, r.raw
+    FROM cortex_results r WHERE r.run_no=? AND {LAST_ATTEMPT}"""  # noqa: S608  # the condition is ours
+"""Gives a run the replies of another one over the same dataset: its number, and the number of the other."""
 
 
 class Slot(NamedTuple):
@@ -137,20 +144,6 @@ class Results:
                 (run_id,),
             ).fetchall()
         return [row[0] for row in rows]
-
-    def copy_replies(self, from_run_no: int, to_run_no: int) -> int:
-        """Give a run the replies of another one over the same dataset; says how many."""
-        with self._db.changing() as connection:
-            return connection.execute(
-                f"""INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms,
-                    cached, timestamp, error_kind, error_message, reply, raw)
-                SELECT ?, r.ordinal, r.repeat, r.turn, 0, CASE WHEN r.reply IS NULL THEN r.state ELSE 'pending' END,
-                    r.attempts, r.latency_ms, r.cached, r.timestamp,
-                    CASE WHEN r.reply IS NULL THEN r.error_kind END,
-                    CASE WHEN r.reply IS NULL THEN r.error_message END, r.reply, r.raw
-                FROM cortex_results r WHERE r.run_no=? AND {LAST_ATTEMPT}""",  # noqa: S608
-                (to_run_no, from_run_no),
-            ).rowcount
 
 
 def _result(run_id: str, row: Sequence[Any]) -> Result:

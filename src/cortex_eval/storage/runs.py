@@ -5,15 +5,17 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import orjson
 
-from cortex_eval.core import InputError, RunRecord, RunStatus, did_you_mean, redact_bytes, to_json
+from cortex_eval.core import InputError, RunRecord, RunStatus, StorageError, did_you_mean, redact_bytes, to_json
 from cortex_eval.storage.database import Database, now
 from cortex_eval.storage.datasets import dataset_from_row
 from cortex_eval.storage.owner import is_alive
+from cortex_eval.storage.results import COPY_REPLIES
 
 
 class Runs:
@@ -33,11 +35,12 @@ class Runs:
         manifest: Mapping[str, Any],
         owner: str,
         parent_id: str | None = None,
+        replies_of: int | None = None,
     ) -> str:
-        """A new run, ready to start; gives its id."""
+        """A new run, ready to start, with the replies of another run when it is to score those; gives its id."""
         run_id = secrets.token_hex(4)
         with self._db.changing() as connection:
-            connection.execute(
+            made = connection.execute(
                 "INSERT INTO cortex_runs (id, suite, status, target_name, target_kind, target_version, dataset_no, "
                 "cases, repeats, ordinals, created, started, manifest, parent_id, owner, cancel_requested) "
                 "VALUES (?,?,'running',?,?,?,?,?,?,?,?,?,?,?,?,0)",
@@ -56,6 +59,8 @@ class Runs:
                     owner,
                 ),
             )
+            if replies_of is not None:
+                connection.execute(COPY_REPLIES, (made.lastrowid, replies_of))
         return run_id
 
     def find(self, name: str) -> RunRecord:
@@ -130,6 +135,16 @@ class Runs:
         """Let go of a run that is not finished, so that it can be resumed."""
         with self._db.changing() as connection:
             connection.execute("UPDATE cortex_runs SET status='paused', owner='' WHERE id=?", (run_id,))
+
+    @contextmanager
+    def held(self, run_id: str) -> Iterator[None]:
+        """A run is this process's while inside; when an error ends it, it is let go and can be resumed."""
+        try:
+            yield
+        except BaseException:
+            with suppress(StorageError):  # then the store is the trouble, and that is on its way to the user
+                self.pause(run_id)
+            raise
 
     def request_cancel(self, run_id: str) -> bool:
         """Ask a run to stop; True when it was stopped at once because nobody was running it."""

@@ -1,8 +1,8 @@
 """The one writer of a process: a thread that commits in groups, so that thousands of results a second are durable.
 
-Whoever waits for its rows gets them committed at once, together with those of everybody else who waits. Rows that
-nobody waits for go along every 50 ms. A group is one statement: SQLite works on it without the interpreter lock, and
-the event loop is disturbed once, not once a row.
+Whoever waits for its rows gets them committed as soon as the commit before is done, together with those of everybody
+else who waits by then. Rows that nobody waits for go along every 50 ms. A group is one statement: SQLite works on it
+without the interpreter lock, and the event loop is disturbed once, not once a row.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 from cortex_eval.core import StorageError
 from cortex_eval.storage.connection import broken, connect
 
-GATHER_S = 0.001
-"""While rows stream in, how long a group stays open for company."""
 LATEST_S = 0.05
 """How long rows that nobody waits for may wait themselves."""
 MOST_ROWS = 64
@@ -92,22 +90,33 @@ class GroupWriter:
         self._thread.join()
 
     def _run(self) -> None:
-        with closing(connect(self._path)) as connection:
-            last_commit = time.monotonic()
-            while True:
-                group, is_last, is_flush = self._gather()
-                now: dict[Statement, list[Sequence[Any]]] = {}
-                for write in group:
-                    if isinstance(write, _Write):
-                        (now if write.done else self._later).setdefault(write.statement, []).append(write.row)
-                if is_last or is_flush or (self._later and time.monotonic() - last_commit > LATEST_S):
-                    for statement, rows in self._later.items():
-                        now.setdefault(statement, []).extend(rows)
-                    self._later = {}
-                    last_commit = time.monotonic()
-                self._commit(connection, now, [write.done for write in group if write.done is not None])
-                if is_last:
-                    return
+        try:
+            connection = connect(self._path)
+        except (sqlite3.Error, OSError) as failure:
+            self._error = broken(self._path, failure)
+            while (item := self._queue.get()) is not None:
+                if item.done is not None and self._loop is not None and not self._loop.is_closed():
+                    self._loop.call_soon_threadsafe(_answer, [item.done], self._error)
+            return
+        with closing(connection):
+            self._work(connection)
+
+    def _work(self, connection: sqlite3.Connection) -> None:
+        last_commit = time.monotonic()
+        while True:
+            group, is_last, is_flush = self._gather()
+            now: dict[Statement, list[Sequence[Any]]] = {}
+            for write in group:
+                if isinstance(write, _Write):
+                    (now if write.done else self._later).setdefault(write.statement, []).append(write.row)
+            if is_last or is_flush or (self._later and time.monotonic() - last_commit > LATEST_S):
+                for statement, rows in self._later.items():
+                    now.setdefault(statement, []).extend(rows)
+                self._later = {}
+                last_commit = time.monotonic()
+            self._commit(connection, now, [write.done for write in group if write.done is not None])
+            if is_last:
+                return
 
     def _gather(self) -> tuple[list[_Write | _Flush], bool, bool]:
         """What is there to write, whether it is the last, and whether all must be on disk now."""
@@ -120,8 +129,6 @@ class GroupWriter:
                     return group, True, is_flush
                 is_flush = is_flush or isinstance(item, _Flush)
                 group.append(item)
-                if len(group) == 2:
-                    time.sleep(GATHER_S)  # results are streaming: a larger group costs less than two commits
                 item = self._queue.get_nowait()
         except queue.Empty:
             return group, False, is_flush
@@ -135,7 +142,7 @@ class GroupWriter:
         if self._error is None and rows:
             try:
                 _execute(connection, rows)
-            except (sqlite3.Error, OSError) as failure:
+            except Exception as failure:  # noqa: BLE001  # whatever it is, it sticks, and nobody waits for ever
                 self._error = broken(self._path, failure)
         if waiting and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_answer, waiting, self._error)

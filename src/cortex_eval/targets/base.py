@@ -70,9 +70,12 @@ class Target(ABC):
 
     async def post(self, url: str, body: object, *, headers: Mapping[str, str] | None = None) -> Any:
         """JSON in, JSON out; `TargetError` for everything else."""
+        return await self._open_client().post(url, body, headers=headers)
+
+    def _open_client(self) -> JsonClient:
         if self._client is None:
             self._client = JsonClient()
-        return await self._client.post(url, body, headers=headers)
+        return self._client
 
     @abstractmethod
     async def ask(self, turns: Conversation) -> Reply:

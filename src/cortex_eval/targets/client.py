@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import ssl
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
@@ -22,13 +25,40 @@ TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 def check_url(url: str, *, field: str = "api_url") -> None:
     """Raise InputError unless this is a plain http(s) address; a password in it is not repeated."""
-    parts = urlsplit(url)
-    if parts.username or parts.password:
+    try:
+        parts = urlsplit(url)
+        has_password = bool(parts.username or parts.password)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:  # such as http://[::1 or a port beyond 65535
+        has_password, is_address = "@" in url, False
+    if has_password or (not is_address and "@" in url):  # `me:key@host` has no host for urlsplit, but it has a key
         raise InputError(
             f"{field} must not hold a user name or password. Put the key under api_key: ${{VARIABLE}} instead."
         )
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not is_address:
         raise InputError(f"{field} must begin with http:// or https:// and name a host, not {shorten(url)!r}.")
+
+
+def shown(url: str) -> str:
+    """An address as messages show it: without its query, which may hold a key."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{_host(url)}{parts.path}"
+
+
+class Received(NamedTuple):
+    """The body of an answer as it came."""
+
+    content: bytes
+    charset: str | None = None
+    """As the service declared it."""
+
+
+class Parsed(NamedTuple):
+    """The JSON of an answer."""
+
+    value: Any  # whatever JSON can be
+    encoding: str = ""
+    """How it was read, when it was not plain UTF-8 or not what the service declared."""
 
 
 class JsonClient:
@@ -56,10 +86,9 @@ class JsonClient:
 
     async def post(self, url: str, body: object, *, headers: Mapping[str, str] | None = None) -> Any:
         """What the service answered, as parsed JSON."""
-        data = await self.send("POST", url, to_json(body), headers=headers)
-        return parse_json(url, data)
+        return parse_json(url, await self.send("POST", url, to_json(body), headers=headers)).value
 
-    async def send(self, method: str, url: str, data: bytes | None, *, headers: Mapping[str, str] | None) -> bytes:
+    async def send(self, method: str, url: str, data: bytes | None, *, headers: Mapping[str, str] | None) -> Received:
         """The body of a 200 answer; `TargetError` for every other outcome."""
         import aiohttp
 
@@ -72,14 +101,15 @@ class JsonClient:
                 content = await _read(response, url)
                 if response.status != 200:
                     raise _bad_status(response, content, url)
-                return content
+                return Received(content, response.charset)
         except aiohttp.ClientError as error:
             raise _translate(error, url) from error
 
 
 async def _read(response: aiohttp.ClientResponse, url: str) -> bytes:
     length = response.content_length
-    if length is not None and length <= LARGEST_REPLY and "Content-Encoding" not in response.headers:
+    is_packed = "Content-Encoding" in response.headers
+    if length is not None and length <= LARGEST_REPLY and not is_packed:
         return await response.read()
     parts: list[bytes] = []
     size = 0
@@ -94,15 +124,47 @@ async def _read(response: aiohttp.ClientResponse, url: str) -> bytes:
     return b"".join(parts)
 
 
-def parse_json(url: str, data: bytes) -> Any:
-    """The JSON in an answer; an empty one or another format is a TargetError that quotes its beginning."""
+def parse_json(url: str, received: Received) -> Parsed:
+    """The JSON in an answer; an empty one or another format is a TargetError that quotes its beginning.
+
+    The bytes decide: valid UTF-8 is read as that, whatever was declared. Other bytes are read as declared, and what is
+    not even that gets replacement marks.
+    """
+    data = received.content.removeprefix(codecs.BOM_UTF8)
     if not data.strip():
         raise TargetError(f"{_host(url)} answered with an empty body.", kind="empty")
+    declared = received.charset
+    is_utf8 = declared is None or declared.lower() in ("utf-8", "utf8")
     try:
-        return orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        beginning = shorten(data[:2000].decode("utf-8", "replace"))
-        raise TargetError(f"{_host(url)} answered, but not with JSON: {beginning!r}", kind="not_json") from error
+        parsed = _parse_leniently(data, None if is_utf8 else declared)
+        if parsed is None:
+            beginning = shorten(data[:2000].decode("utf-8", "replace"))
+            raise TargetError(f"{_host(url)} answered, but not with JSON: {beginning!r}", kind="not_json") from error
+        return parsed
+    return Parsed(value, "" if is_utf8 or data.isascii() else f"utf-8, though {declared} was declared")
+
+
+def _parse_leniently(data: bytes, charset: str | None) -> Parsed | None:
+    """JSON whose only fault is its encoding; None when there is more wrong with it."""
+    text, how = data.decode("utf-8", "replace"), "utf-8, with marks in place of what was not"
+    if charset is not None:
+        with suppress(LookupError, UnicodeError):  # the service may declare anything
+            text, how = data.decode(charset), charset
+    try:
+        return Parsed(orjson.loads(text), how)
+    except orjson.JSONDecodeError:
+        pass
+    try:  # half characters, as JavaScript writes them when it cuts an emoji: "\ud83d"
+        whole = json.dumps(json.loads(text, parse_constant=_refuse), ensure_ascii=False)
+        return Parsed(orjson.loads(whole.encode("utf-8", "replace")), how)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _bad_status(response: aiohttp.ClientResponse, content: bytes, url: str) -> TargetError:

@@ -31,10 +31,14 @@ def session_of(run_id: str, case_id: str, repeat: int) -> str:
 
 
 def cache_key(fingerprint: str, turns: Conversation, repeat: int) -> str:
-    """Changes with the target's settings and version, with anything that is sent, and with the repeat."""
-    said = [[turn.role, turn.text] for turn in turns]
-    text = to_json([fingerprint, said, turns.context, turns.case.language, repeat], sort_keys=True)
-    return hashlib.sha256(text).hexdigest()
+    """Changes with the target's settings and version, with anything that a request may hold, and with the repeat.
+
+    Only the session is left out: it is new in every run.
+    """
+    case = turns.case
+    said = [[turn.role, turn.text, turn.attachments] for turn in turns]
+    about = [case.id, case.turn, case.category, case.language, case.passages]
+    return hashlib.sha256(to_json([fingerprint, said, turns.context, about, repeat], sort_keys=True)).hexdigest()
 
 
 def _carried(case: Case, turn: int, replies: Sequence[Reply]) -> dict[str, Any]:

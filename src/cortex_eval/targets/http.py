@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from cortex_eval.core import InputError, Reply, Secret, to_json
+from cortex_eval.core import InputError, Reply, Secret, is_secret, to_json
 from cortex_eval.targets.base import Conversation, Target, targets
-from cortex_eval.targets.client import JsonClient, check_url, parse_json
+from cortex_eval.targets.client import check_url, parse_json, shown
 from cortex_eval.targets.mapping import (
     check_template,
     compile_paths,
@@ -18,15 +19,26 @@ from cortex_eval.targets.mapping import (
     sendable,
 )
 
-
 def _headers(given: Mapping[str, str], key: Secret | None) -> dict[str, str]:
     headers = dict(given)
+    for name, value in headers.items():
+        if not value.isprintable() or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+            raise InputError(f"headers.{name} must be one line of text, and its name a word.")
+        if is_secret(name):
+            Secret(value)  # from now on it is masked wherever it would be shown or stored
+            Secret(value.rpartition(" ")[2])  # and so is `abc` of `Bearer abc`
     if key is not None:
         headers.setdefault("Authorization", f"Bearer {key.reveal()}")
-    for name, value in headers.items():
-        if "\n" in value or "\r" in value:
-            raise InputError(f"headers.{name} must be one line.")
     return headers
+
+
+def _travelling(headers: Mapping[str, str], turns: Conversation) -> dict[str, str]:
+    """The headers of one call: whoever is asked again, or in the same conversation, can tell."""
+    return {**headers, "Idempotency-Key": turns.idempotency_key, "X-Session-Id": turns.session_id}
+
+
+def _noted(reply: Reply, encoding: str) -> Reply:
+    return replace(reply, metadata={**reply.metadata, "encoding": encoding}) if encoding else reply
 
 
 @targets.register("chatbot")
@@ -48,12 +60,10 @@ class Chatbot(Target):
 
     async def ask(self, turns: Conversation) -> Reply:
         """Send the seed's request; the reply's `text` must be there."""
-        body = await self.post(
-            self.api_url,
-            {"query": turns.text, "context": turns.context, "user_id": self.test_user_id},
-            headers={**self._headers, "Idempotency-Key": turns.idempotency_key},
-        )
-        return read_plain_reply(body, where=self.api_url)
+        body = to_json({"query": turns.text, "context": turns.context, "user_id": self.test_user_id})
+        headers = _travelling(self._headers, turns)
+        parsed = parse_json(self.api_url, await self._open_client().send("POST", self.api_url, body, headers=headers))
+        return _noted(read_plain_reply(parsed.value, where=shown(self.api_url)), parsed.encoding)
 
 
 @targets.register("http")
@@ -84,13 +94,12 @@ class HttpTarget(Target):
 
     async def ask(self, turns: Conversation) -> Reply:
         """Fill the template, send it, read the answer by its paths."""
-        if self._client is None:
-            self._client = JsonClient()
         body = to_json(fill_template(self.body, sendable(turns, user_id=self.test_user_id)))
-        data = await self._client.send(
+        received = await self._open_client().send(
             self.method,
             self.api_url,
             None if self.method == "GET" else body,
-            headers={**self._headers, "Idempotency-Key": turns.idempotency_key},
+            headers=_travelling(self._headers, turns),
         )
-        return read_reply(parse_json(self.api_url, data), self._paths, where=self.api_url)
+        parsed = parse_json(self.api_url, received)
+        return _noted(read_reply(parsed.value, self._paths, where=shown(self.api_url)), parsed.encoding)

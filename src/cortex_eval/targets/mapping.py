@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
-from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr
+from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr, to_json
 from cortex_eval.targets.base import Conversation
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 PATH_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]|\['([^']+)'\]")
+
+EVERY = None
+"""The step `[*]`."""
 
 SENDABLE = (
     "case_id",
@@ -54,12 +58,17 @@ def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
         whole = PLACEHOLDER.fullmatch(template)
         if whole:
             return values[whole[1]]
-        return PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
+        return PLACEHOLDER.sub(lambda match: _as_text(values[match[1]]), template)
     if isinstance(template, Mapping):
         return {key: fill_template(value, values) for key, value in template.items()}
     if isinstance(template, (list, tuple)):
         return [fill_template(value, values) for value in template]
     return template
+
+
+def _as_text(value: Any) -> str:
+    """Text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else to_json(value).decode()
 
 
 def sendable(turns: Conversation, *, user_id: str) -> dict[str, Any]:
@@ -84,7 +93,7 @@ class Path:
 
     def __init__(self, text: str, *, field: str) -> None:
         self.text = text
-        self._steps: list[str | int] = []
+        self._steps: list[str | int | None] = []
         rest = text.removeprefix("$")
         position = 0
         while position < len(rest):
@@ -94,7 +103,7 @@ class Path:
                     f"{field}: {text!r} is not a path. Write $.answer, $.sources[*].text or $.choices[0].text."
                 )
             name, index, quoted = match.groups()
-            self._steps.append(int(index) if index and index != "*" else (index or name or quoted))
+            self._steps.append(EVERY if index == "*" else int(index) if index else name or quoted)
             position = match.end()
 
     def find(self, value: Any) -> Any:
@@ -103,15 +112,20 @@ class Path:
 
     def _find(self, value: Any, start: int) -> Any:
         for number, step in enumerate(self._steps[start:], start):
-            if step == "*":
+            if step is EVERY:
                 if not isinstance(value, list):
                     raise KeyError(self.text)
-                return [self._find(each, number + 1) for each in value]
-            try:
-                value = value[step]
-            except (TypeError, IndexError, KeyError):
-                raise KeyError(self.text) from None
+                return list(self._find_in_each(value, number + 1))
+            has_it = step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value))
+            if not has_it:  # "abc"[0] is no answer
+                raise KeyError(self.text)
+            value = value[step]
         return value
+
+    def _find_in_each(self, items: list[Any], start: int) -> Iterator[Any]:
+        for each in items:
+            with suppress(KeyError):  # as JSONPath has it: those that have none are left out
+                yield self._find(each, start)
 
 
 def compile_paths(mapping: Mapping[str, str], *, field: str) -> dict[str, Path]:
@@ -158,7 +172,7 @@ def _fit(name: str, value: Any, where: str) -> Any:
         items = value if isinstance(value, list) else [value]
         if name == "tool_calls":
             return tuple(_tool_call(item, where) for item in items)
-        return tuple(item if isinstance(item, str) else short_repr(item, 1_000_000) for item in items)
+        return tuple(_as_text(item) for item in items)
     if name in ("entities", "arguments"):
         return _expect(value, dict, name, where)
     if name in ("confidence", "parse_time_ms", "first_token_ms"):

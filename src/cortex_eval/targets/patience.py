@@ -7,7 +7,7 @@ import random
 import time
 from dataclasses import dataclass, field, replace
 
-from cortex_eval.core import CortexError, Reply, TargetError, shorten
+from cortex_eval.core import InputError, Reply, StorageError, TargetError, shorten
 from cortex_eval.targets.base import Conversation, Target
 
 LONGEST_DELAY_S = 60.0
@@ -51,9 +51,9 @@ class Patience:
             raise TargetError(
                 f"No reply within {self.timeout_s:g} s (timeout_seconds).", kind="timeout", transient=True
             ) from error
-        except CortexError:
+        except (TargetError, InputError, StorageError):
             raise
-        except Exception as error:  # a plugin's target is foreign code
+        except (Exception, SystemExit) as error:  # a plugin's target is foreign code
             raise TargetError(
                 f"The target raised {type(error).__name__}: {shorten(str(error))}", kind="raised"
             ) from error

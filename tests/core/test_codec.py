@@ -1,0 +1,189 @@
+"""What is written as JSON reads back equal, and only what is not at its default is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortex_eval.core import (
+    Attachment,
+    Case,
+    Criterion,
+    Expected,
+    Money,
+    Reply,
+    Result,
+    Score,
+    Secret,
+    Span,
+    ToolCall,
+    Turn,
+    Usage,
+    case_from_json,
+    expected_from_mapping,
+    reply_from_json,
+    reply_to_json,
+    score_from_mapping,
+    to_json,
+)
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+maybe_text = st.none() | texts
+numbers = st.floats(allow_nan=False, allow_infinity=False) | st.none()
+counts = st.integers(0, 2**53)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+mappings = st.dictionaries(texts, json_values, max_size=3)
+
+
+def tuples_of(item, most=3):
+    return st.lists(item, max_size=most).map(tuple)
+
+
+tool_calls = st.builds(ToolCall, name=texts, arguments=st.none() | mappings)
+attachments = st.builds(Attachment, sha256=texts, media_type=texts, size=counts, name=texts)
+expectations = st.builds(
+    Expected,
+    answer=maybe_text,
+    answers=tuples_of(texts),
+    intent=maybe_text,
+    entities=st.none() | mappings,
+    tool=maybe_text,
+    tools=tuples_of(tool_calls),
+    label=maybe_text,
+    checklist=tuples_of(texts),
+    rubric=tuples_of(st.builds(Criterion, criterion=texts, points=st.floats(-9, 9), tags=tuples_of(texts))),
+)
+turns = st.builds(
+    Turn,
+    text=texts,
+    role=st.sampled_from(["system", "user", "assistant", "tool"]),
+    expected=expectations,
+    requires_context=st.booleans(),
+    attachments=tuples_of(attachments, 2),
+)
+cases = st.builds(
+    Case,
+    id=texts,
+    turns=st.lists(turns, min_size=1, max_size=3).map(tuple),
+    history=tuples_of(turns, 2),
+    context=mappings,
+    passages=tuples_of(texts),
+    category=maybe_text,
+    tier=st.none() | st.integers(1, 5),
+    language=maybe_text,
+    tags=tuples_of(texts),
+    parallel_of=maybe_text,
+    cluster_id=maybe_text,
+    split=maybe_text,
+    source=maybe_text,
+    experts=tuples_of(maybe_text),
+    is_disputed=st.booleans(),
+    description=texts,
+    metadata=mappings,
+)
+money = st.builds(Money, amount=st.decimals(allow_nan=False, allow_infinity=False), currency=texts, price_table=texts)
+usages = st.builds(
+    Usage,
+    input_tokens=counts,
+    cached_tokens=counts,
+    output_tokens=counts,
+    reasoning_tokens=counts,
+    cost=st.none() | money,
+)
+replies = st.builds(
+    Reply,
+    text=texts,
+    intent=maybe_text,
+    entities=st.none() | mappings,
+    tool=maybe_text,
+    arguments=st.none() | mappings,
+    tool_calls=tuples_of(tool_calls),
+    label=maybe_text,
+    confidence=numbers,
+    llm_invoked=st.none() | st.booleans(),
+    contexts=tuples_of(texts),
+    citations=tuples_of(texts),
+    total_time_ms=numbers,
+    first_token_ms=numbers,
+    attempts=st.integers(1, 9),
+    finish_reason=maybe_text,
+    model=maybe_text,
+    usage=st.none() | usages,
+    attachments=tuples_of(attachments, 2),
+    spans=tuples_of(st.builds(Span, name=texts, start_ms=st.floats(0, 9), duration_ms=st.floats(0, 9)), 2),
+    cached=st.booleans(),
+    metadata=mappings,
+    raw=json_values,
+)
+
+
+@given(case=cases)
+def test_a_case_reads_back_equal(case):
+    assert case_from_json(to_json(case)) == case
+
+
+@given(reply=replies)
+def test_a_reply_reads_back_equal(reply):
+    assert reply_from_json(to_json(reply)) == reply
+
+
+@given(reply=replies)
+def test_a_stored_reply_and_its_payload_are_the_whole_reply(reply):
+    body, raw = reply_to_json(reply)
+
+    assert (orjson.loads(raw) if raw is not None else None) == reply.raw
+    assert reply_from_json(body) == replace(reply, raw=None)
+
+
+@given(expected=expectations)
+def test_an_expectation_reads_back_equal(expected):
+    assert expected_from_mapping(orjson.loads(to_json(expected))) == expected
+
+
+@given(value=st.none() | st.floats(0, 1), reason=texts, evidence=json_values, passed=st.none() | st.booleans())
+def test_a_score_reads_back_equal(value, reason, evidence, passed):
+    score = Score(name="exact", value=value, reason=reason, evidence=evidence, passed=passed)
+
+    assert score_from_mapping("exact", orjson.loads(to_json(score))) == score
+
+
+def test_only_what_is_not_at_its_default_is_written():
+    assert to_json(Case.of("Hello?", id="a")) == b'{"id":"a","turns":[{"text":"Hello?"}]}'
+    assert to_json(Reply(text="Hi.")) == b'{"text":"Hi."}'
+
+
+def test_money_is_written_exactly():
+    usage = Usage(cost=Money(amount=Decimal("0.1000000000000000055511151231257827")))
+
+    assert reply_from_json(to_json(Reply(usage=usage))).usage == usage
+
+
+def test_a_secret_is_written_masked_and_a_path_as_text():
+    assert to_json({"key": Secret("open sesame"), "file": Path("a/b")}) == b'{"key":"***","file":"a/b"}'
+
+
+def test_what_is_no_value_of_ours_cannot_be_written():
+    with pytest.raises(TypeError, match="not JSON serializable: object"):
+        to_json({"what": object()})
+
+
+def test_a_result_gives_its_case_at_its_turn_and_its_reply_and_scores():
+    case = Case(id="a", turns=(Turn(text="one"), Turn(text="two")))
+    result = Result(
+        run_id="r", case_id="a", ordinal=0, repeat=0, turn=1, attempt=0, state="passed", overall=1.0, passed=True,
+        attempts=1, latency_ms=1.0, cached=False, timestamp="", error=None, scores_json=b'{"exact":{"value":1.0}}',
+        reply_json=to_json(Reply(text="Yes.")), case_json=to_json(case),
+    )  # fmt: skip
+
+    assert (result.case.input, result.reply, result.scores) == ("two", Reply(text="Yes."), {"exact": {"value": 1.0}})
+    assert result.key == ("r", "a", 0, 1, 0)

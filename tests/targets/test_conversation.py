@@ -1,0 +1,104 @@
+"""What goes along with each turn: all that was said, what the turn before found, the session, and a key for retries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortex_eval.core import Case, Reply, Turn
+from cortex_eval.targets import cache_key, conversation_at, session_of
+
+TALK = Case(
+    id="talk",
+    turns=(Turn(text="Find RNA-seq data"), Turn(text="Only human", requires_context=True), Turn(text="Thanks")),
+    history=(Turn(text="Welcome!", role="assistant"),),
+    context={"user": "a"},
+)
+REPLIES = [
+    Reply(text="Found 3.", intent="data_discovery", entities={"assay": "RNA-seq"}),
+    Reply(text="Found 1.", intent="data_discovery"),
+]
+
+
+def test_the_first_turn_carries_the_cases_own_context():
+    turns = conversation_at(TALK, 0, [], session_id="s")
+
+    assert turns.text == "Find RNA-seq data"
+    assert [(turn.role, turn.text) for turn in turns] == [("assistant", "Welcome!"), ("user", "Find RNA-seq data")]
+    assert turns.context == {"user": "a"}
+
+
+def test_seed_003_a_later_turn_is_told_of_the_one_before_it():
+    second = conversation_at(TALK, 1, REPLIES[:1], session_id="s")
+    third = conversation_at(TALK, 2, REPLIES, session_id="s")
+
+    assert second.context == {
+        "user": "a",
+        "previous_query": "Find RNA-seq data",
+        "previous_intent": "data_discovery",
+        "previous_entities": {"assay": "RNA-seq"},
+        "turn_number": 1,
+    }
+    assert third.context["previous_query"] == "Only human"
+    assert (third.context["previous_entities"], third.context["turn_number"]) == ({}, 2)
+
+
+def test_a_later_turn_holds_all_that_was_said():
+    third = conversation_at(TALK, 2, REPLIES, session_id="s")
+
+    assert [(turn.role, turn.text) for turn in third] == [
+        ("assistant", "Welcome!"),
+        ("user", "Find RNA-seq data"),
+        ("assistant", "Found 3."),
+        ("user", "Only human"),
+        ("assistant", "Found 1."),
+        ("user", "Thanks"),
+    ]
+    assert (len(third), third[-1].text, third.case.turn, third.case.input) == (6, "Thanks", 2, "Thanks")
+
+
+def test_the_case_itself_is_not_changed_by_what_a_turn_carries():
+    conversation_at(TALK, 1, REPLIES[:1], session_id="s")
+
+    assert TALK.context == {"user": "a"}
+
+
+def test_a_session_is_the_same_when_it_is_resumed_and_different_from_every_other_one():
+    sessions = [session_of(run, case, repeat) for run in ("r1", "r2") for case in ("a", "b") for repeat in (0, 1)]
+
+    assert len(set(sessions)) == 8
+    assert session_of("r1", "a", 0) == sessions[0]
+
+
+def test_the_key_for_retries_is_one_per_turn():
+    keys = [conversation_at(TALK, n, REPLIES[:n], session_id="s").idempotency_key for n in range(3)]
+
+    assert keys == ["s-0", "s-1", "s-2"]
+
+
+@given(
+    run=st.text(max_size=8), case=st.text(max_size=8), other_run=st.text(max_size=8), other_case=st.text(max_size=8)
+)
+def test_two_conversations_share_a_session_only_when_they_are_the_same(run, case, other_run, other_case):
+    if "\0" not in run + case + other_run + other_case:
+        same = session_of(run, case, 0) == session_of(other_run, other_case, 0)
+        assert same == ((run, case) == (other_run, other_case))
+
+
+def test_p23_a_cache_key_changes_with_everything_but_the_session():
+    asked = conversation_at(TALK, 1, REPLIES[:1], session_id="s")
+    key = cache_key("f", asked, 0)
+    others = [
+        cache_key("g", asked, 0),
+        cache_key("f", asked, 1),
+        cache_key("f", conversation_at(TALK, 1, [replace(REPLIES[0], text="Found 4.")], session_id="s"), 0),
+        cache_key("f", conversation_at(TALK, 1, [replace(REPLIES[0], intent="other")], session_id="s"), 0),
+        cache_key("f", conversation_at(replace(TALK, context={"user": "b"}), 1, REPLIES[:1], session_id="s"), 0),
+        cache_key("f", conversation_at(replace(TALK, passages=("p",)), 1, REPLIES[:1], session_id="s"), 0),
+        cache_key("f", conversation_at(TALK, 0, [], session_id="s"), 0),
+    ]
+
+    assert len({key, *others}) == len(others) + 1
+    assert cache_key("f", conversation_at(TALK, 1, REPLIES[:1], session_id="another run's"), 0) == key
