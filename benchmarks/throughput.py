@@ -84,9 +84,11 @@ def memory() -> list[Finding]:
         small = run_cortex(running, cases=MANY, at_once=100)
         large = run_cortex(running, cases=VERY_MANY, at_once=100)
     growth = large.peak_mb / small.peak_mb
+    cpu_ms = (large.cpu_s - small.cpu_s) / (VERY_MANY - MANY) * 1000
     return [
         Finding("peak memory ÷ that at 10,000 cases", f"{growth:.2f} ×", "≤ 1.3 ×", growth <= 1.3),
         Finding("peak memory", f"{large.peak_mb:.0f} MB", "≤ 150 MB", large.peak_mb <= 150),
         Finding("… at 10,000 cases", f"{small.peak_mb:.0f} MB"),
         Finding("time for 100,000 cases", f"{large.wall_s:.1f} s"),
+        Finding("CPU of a further case, 10,000 to 100,000", f"{cpu_ms:.3f} ms"),
     ]

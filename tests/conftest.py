@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ class ProjectFolder:
     """A project on disk, and the installed command in it."""
 
     root: Path
+    command: Path = CORTEX
 
     @property
     def store_path(self) -> Path:
@@ -33,13 +35,18 @@ class ProjectFolder:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """`cortex …`, going on while the test does."""
         return subprocess.Popen(
-            [CORTEX, *arguments], cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [self.command, *arguments],
+            cwd=self.root,
+            env={**os.environ, "PYTHONFAULTHANDLER": "1"},  # SIGABRT shows where it is
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
     def cortex(self, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
         """`cortex …`, run to its end."""
         return subprocess.run(
-            [CORTEX, *arguments], cwd=self.root, text=True, capture_output=True, timeout=timeout_s, check=False
+            [self.command, *arguments], cwd=self.root, text=True, capture_output=True, timeout=timeout_s, check=False
         )
 
 
@@ -59,7 +66,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def make_project(tmp_path: Path) -> Callable[..., ProjectFolder]:
-    """Writes a project of one suite: `make_project(rows, {"kind": "chatbot", "api_url": bot.url}, scorers=["exact"])`."""
+    """Writes a project of one suite: `make_project(rows, {"kind": "chatbot", "api_url": bot.url})`."""
 
     def make(
         rows: Iterable[Mapping[str, Any]],

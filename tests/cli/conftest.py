@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from installed import Clinic, Folder, clinic_rows, right_answers
 
 from cortex_eval.testing import ScriptedService
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "config"))  # for the project files that both rooms' tests use
 
 
 @pytest.fixture

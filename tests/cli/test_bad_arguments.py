@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each starts the command; together they take long
+
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
@@ -59,7 +61,6 @@ def test_CL02_a_wrong_value_is_told_in_one_line(clinic, arguments, said):
     assert project.bot.ledger == []
 
 
-@pytest.mark.slow
 def test_CL03_an_unknown_run_lists_those_that_can_be_resumed(clinic):
     project = clinic(cases=1)
     assert "No run is waiting for that." in project.cortex("run", "--resume", "beef").err
@@ -76,7 +77,6 @@ def test_CL03_an_unknown_run_lists_those_that_can_be_resumed(clinic):
     assert f"Runs that can be resumed: {', '.join(failed[:5])}." in done.err
 
 
-@pytest.mark.slow
 def test_CL04_what_has_changed_since_is_shown_and_nothing_is_asked(clinic):
     project = clinic(reply=500)
     assert project.cortex("run").code == 3
@@ -120,7 +120,6 @@ def test_CL05_a_folder_that_cannot_be_written_is_told_before_any_call(clinic):
     assert project.bot.ledger == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", [("report", "latest"), ("baseline", "set", "latest")])
 def test_CL05_reports_and_baselines_name_the_path_that_cannot_be_written(clinic, command):
     project = clinic(cases=1)

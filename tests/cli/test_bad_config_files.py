@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each starts the command; together they take long
+
 
 def refused(project, *arguments, **environment):
     """What the command says about a project that it must not run."""

@@ -7,6 +7,8 @@ import sqlite3
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each starts the command; together they take long
+
 WATCH = """
 import sys
 
@@ -37,7 +39,6 @@ def test_EN01_a_key_with_whitespace_is_refused_and_not_shown(clinic, key):
     assert project.bot.ledger == []
 
 
-@pytest.mark.slow
 def test_a_key_of_digits_is_sent_as_it_is(clinic):
     project = clinic(cases=1)
     project.write(
@@ -70,7 +71,6 @@ def broken_store(project, kind):
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["read-only", "not a database", "another database", "cut in half"])
 def test_EN03_a_store_that_cannot_be_used_is_named_and_left_as_it_is(clinic, kind):
     project = clinic(cases=1)
@@ -87,7 +87,6 @@ def test_EN03_a_store_that_cannot_be_used_is_named_and_left_as_it_is(clinic, kin
     assert len(project.bot.ledger) == 1
 
 
-@pytest.mark.slow
 def test_EN04_a_store_of_a_newer_version_names_both_and_is_left_as_it_is(clinic):
     project = clinic(cases=1)
     project.cortex("run")
@@ -106,7 +105,6 @@ def test_EN04_a_store_of_a_newer_version_names_both_and_is_left_as_it_is(clinic)
     assert path.read_bytes() == before
 
 
-@pytest.mark.slow
 def test_EN05_the_demo_and_its_report_reach_for_nothing_but_loopback(folder):
     log = folder.root / "addresses.txt"
     folder.write("watch/sitecustomize.py", WATCH.format(log=str(log)))

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each starts the command; together they take long
+
 ROWS = [
     {"id": "a", "input": "Why?", "expected": {"answer": "So."}, "category": "x"},
     {"id": "b", "input": "बुखार में क्या करें?", "expected": {"answer": "आराम करें।"}, "language": "hi", "category": "y"},
@@ -93,7 +95,6 @@ def test_DU20_text_is_shown_and_sent_byte_for_byte(clinic):
     assert sorted(project.is_asked()) == sorted(texts)
 
 
-@pytest.mark.slow
 def test_a_dataset_is_imported_listed_shown_and_exported(folder):
     folder.write("cases.jsonl", JSONL)
     assert (
@@ -119,7 +120,6 @@ def test_a_dataset_is_imported_listed_shown_and_exported(folder):
     assert folder.cortex("datasets", "diff", "cases.jsonl", "out.yaml", "--json").json["changed"] == []
 
 
-@pytest.mark.slow
 def test_show_takes_a_file_a_limit_and_other_column_names(folder):
     folder.write("frage.csv", "nr,frage\n1,Warum?\n2,Wie?\n")
 
@@ -138,7 +138,6 @@ def test_show_takes_a_file_a_limit_and_other_column_names(folder):
     assert "There is no file 'triage', and no such dataset in the store." in unknown.err
 
 
-@pytest.mark.slow
 def test_diff_shows_what_was_added_removed_and_changed(folder):
     folder.write("old.jsonl", JSONL)
     folder.write("new.jsonl", JSONL.replace('"So."', '"Thus."').replace('"id": "c"', '"id": "d"'))
@@ -149,7 +148,6 @@ def test_diff_shows_what_was_added_removed_and_changed(folder):
     assert done.out == "+ d\n- c\n~ a  expected.answer\n1 added, 1 removed, 1 changed\n"
 
 
-@pytest.mark.slow
 def test_export_converts_between_formats_and_refuses_an_unknown_one(folder):
     folder.write("cases.jsonl", JSONL)
 

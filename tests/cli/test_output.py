@@ -138,6 +138,7 @@ def test_CL05_a_closed_pipe_shows_no_traceback_and_keeps_the_exit_code(clinic):
             assert len(list((project.root / "reports" / "evaluation").glob("*.html"))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}, {"FORCE_COLOR": "1"}])
 def test_CL06_without_a_terminal_there_are_no_control_codes(clinic, environment):
     done = clinic().cortex("run", **environment)

@@ -70,8 +70,8 @@ def plan_for(
 def rows(store: Store, columns: str = "ordinal, repeat, turn, attempt, state") -> list[tuple[Any, ...]]:
     """What is on disk, read by somebody else."""
     with closing(sqlite3.connect(store.path)) as connection:
-        return connection.execute(f"SELECT {columns} FROM cortex_results ORDER BY run_no, ordinal, repeat, turn, attempt")\
-            .fetchall()  # fmt: skip
+        order = "run_no, ordinal, repeat, turn, attempt"
+        return connection.execute(f"SELECT {columns} FROM cortex_results ORDER BY {order}").fetchall()
 
 
 def states(store: Store, run_id: str) -> dict[str, str]:

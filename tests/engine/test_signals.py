@@ -36,7 +36,7 @@ def test_p06_f04_sigterm_lets_calls_in_flight_finish_and_the_resume_repeats_none
 
     process.send_signal(signal.SIGTERM)
     told = time.monotonic()
-    out, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=20)
 
     assert process.returncode == 143
     assert all(call.at < told + 0.1 for call in bot.ledger)
@@ -71,13 +71,49 @@ def test_f05_the_second_interrupt_stops_within_a_second(scripted_service, make_p
     assert sum(asked.values()) == 50, "only the ten that hung were asked again"
 
 
+BLOCKING = """
+import time
+from dataclasses import dataclass
+
+from cortex_eval.core import Score
+from cortex_eval.scoring import scorers
+
+
+@scorers.register("blocks")
+@dataclass(frozen=True)
+class Blocks:
+    def score_batch(self, pairs):
+        time.sleep(30)
+        return [Score(name="blocks", value=1.0) for _ in pairs]
+"""
+
+
+def test_f05_the_second_interrupt_does_not_wait_for_a_scorer_that_blocks(scripted_service, make_project):
+    bot = scripted_service({"text": "Yes."})
+    project = make_project(
+        questions(3), {"kind": "chatbot", "api_url": bot.url}, scorers=["blocks"], plugins=["blocks.py"]
+    )
+    (project.root / "blocks.py").write_text(BLOCKING, encoding="utf-8")
+    process = project.start("run")
+    bot.wait_for_calls(3)
+
+    process.send_signal(signal.SIGINT)
+    assert "Stopping." in process.stderr.readline() + process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    told = time.monotonic()
+    _, err = process.communicate(timeout=40)
+
+    assert (process.returncode, "cortex run --resume" in err) == (130, True)
+    assert time.monotonic() - told < 1
+
+
 def test_p11_f08_a_full_disk_stops_the_run_with_code_3_and_no_row_that_was_stored_is_lost(
     scripted_service, make_project
 ):
     text = "Yes. " * 200
     bot = scripted_service({"text": text})
     project = make_project(questions(1_000), {"kind": "chatbot", "api_url": bot.url})
-    command = f'ulimit -f 600; exec "{project.start.__globals__["CORTEX"]}" run'  # no file may grow beyond 600 KiB
+    command = f'ulimit -f 600; exec "{project.command}" run'  # no file may grow beyond 600 KiB
     full = subprocess.run(
         ["bash", "-c", command], cwd=project.root, capture_output=True, text=True, timeout=60, check=False
     )

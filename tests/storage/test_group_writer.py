@@ -153,7 +153,7 @@ connection.execute("COMMIT")
 @pytest.mark.slow
 async def test_f11_a_lock_that_another_process_holds_is_waited_for(store, writer):
     """Longer than SQLite's own patience of five seconds; the writer and the rare changes alike."""
-    holder = subprocess.Popen(
+    holder = subprocess.Popen(  # noqa: ASYNC220  # it only starts
         [sys.executable, "-c", HOLD_THE_LOCK, str(store.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     holder.stdout.readline()

@@ -85,7 +85,9 @@ async def test_p25_a_secret_in_request_reply_and_error_is_nowhere_on_disk(script
     report = await execute(plan, store)
     store.baselines.keep("main", "suite", report.run.id, {"said": KEY, "config": report.run.manifest})
 
-    assert len(bot.ledger) == (8 if version is None else 6), "errors are asked for again, replies only without a version"
+    assert len(bot.ledger) == (8 if version is None else 6), (
+        "errors are asked for again, replies only without a version"
+    )
     found = [
         (name, secret, encoding)
         for name, data in files_of(store.path.parent)

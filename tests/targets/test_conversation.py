@@ -78,9 +78,7 @@ def test_the_key_for_retries_is_one_per_turn():
     assert keys == ["s-0", "s-1", "s-2"]
 
 
-@given(
-    run=st.text(max_size=8), case=st.text(max_size=8), other_run=st.text(max_size=8), other_case=st.text(max_size=8)
-)
+@given(run=st.text(max_size=8), case=st.text(max_size=8), other_run=st.text(max_size=8), other_case=st.text(max_size=8))
 def test_two_conversations_share_a_session_only_when_they_are_the_same(run, case, other_run, other_case):
     if "\0" not in run + case + other_run + other_case:
         same = session_of(run, case, 0) == session_of(other_run, other_case, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,5 +109,7 @@ async def _play(
     if stopped_by is not None and progress.done < progress.total:
         hint(f"Stopped: {progress.done:,} of {progress.total:,} cases are done and kept.")
         hint(f"Go on: {with_config(f'cortex run --resume {progress.run_id}', report.run)}")
+        if stop.halt.is_set():  # all is on disk; a scorer that blocks a thread would still hold up the end
+            os._exit(128 + stopped_by)
         return None, stopped_by
     return report, stopped_by

@@ -129,7 +129,8 @@ class _Place:
             return False
         for each in error.problems:
             path, message = self._placed(each)
-            self.problems.found.append(self.problems.document.problem(path, message))
+            if path not in self.problems.document.unset:  # told already, as what it is
+                self.problems.found.append(self.problems.document.problem(path, message))
         return True
 
     def _placed(self, problem: Problem) -> tuple[KeyPath, str]:
@@ -280,12 +281,13 @@ def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _P
             del settings["healthcare_compliance_rules"]
         cls = scorers.find(kind)
         checked = check_settings(cls, settings, owner=".".join(map(str, path)))
+        scorer = cls(**_from_root(checked, project.root))
         return PlannedScorer(
             name=name,
-            scorer=cls(**_from_root(checked, project.root)),
+            scorer=scorer,
             kind=kind,
             weight=1.0 if shared.weight is None else shared.weight,
-            threshold=shared.threshold,
+            threshold=getattr(scorer, "threshold", None) if shared.threshold is None else shared.threshold,
             critical=shared.critical,
             settings=settings,
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from cortex_eval.core import InputError, KeyPath, Problem, is_secret
+from cortex_eval.core import InputError, KeyPath, Problem, Spelled, is_secret
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 LARGEST_FILE = 5 * 1024 * 1024
@@ -90,7 +90,11 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        what = "a tab is used to indent; use blanks" if "\\t" in str(error.problem) else error.problem or error.context
+        what = error.problem or error.context
+        if "\\t" in str(what):
+            what = "a tab is used to indent; use blanks"
+        elif "${" in "".join(text.splitlines()[line - 1 : line]):
+            what = f"{what}. Inside of {{ }} and [ ], put ${{VARIABLE}} in quotes"
         raise InputError(
             Problem(file=str(path), line=line, message=f"column {column}: not valid YAML: {what}.")
         ) from error
@@ -202,11 +206,13 @@ class _Reader:
         text = str(node.value)
         if "${" in text and node.tag == "tag:yaml.org,2002:str":
             text = VARIABLE.sub(lambda match: self._variable(match, path), text)
-            is_plain = VARIABLE.fullmatch(str(node.value)) and node.style is None
-            if is_plain and path not in self.document.unset and not _is_text(path):
-                tag = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
-                return self._construct(tag, text, path)
-            return text
+            is_whole = VARIABLE.fullmatch(str(node.value)) and path not in self.document.unset
+            if not is_whole or _is_text(path):
+                return text
+            if node.style is not None:
+                return Spelled(text)  # inside of { } it has to be quoted, so quotes do not say that it is text
+            tag = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+            return self._construct(tag, text, path)
         is_number = node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
         return text if is_number and _is_text(path) else self._construct(node.tag, text, path)
 

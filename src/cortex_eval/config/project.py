@@ -135,7 +135,7 @@ def _mask(value: Any, path: KeyPath, hidden: set[KeyPath]) -> Any:  # Any: JSON
         return {key: _mask(each, (*path, key), hidden) for key, each in value.items()}
     if isinstance(value, list):
         return [_mask(each, (*path, number), hidden) for number, each in enumerate(value)]
-    return _PASSWORD_IN_URL.sub(f"{MASK}@", value) if isinstance(value, str) else value
+    return str(_PASSWORD_IN_URL.sub(f"{MASK}@", value)) if isinstance(value, str) else value
 
 
 def _store_path(document: Document, model: ProjectModel, root: Path) -> tuple[Path, list[Problem]]:

@@ -36,7 +36,7 @@ from cortex_eval.core.result import (
     State,
     Usage,
 )
-from cortex_eval.core.settings import KeyPath, Mistake, Range, check_settings, read_settings, short_repr
+from cortex_eval.core.settings import KeyPath, Mistake, Range, Spelled, check_settings, read_settings, short_repr
 from cortex_eval.core.version import __version__
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "Secret",
     "Source",
     "Span",
+    "Spelled",
     "State",
     "StorageError",
     "TargetError",

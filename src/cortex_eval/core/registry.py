@@ -27,6 +27,8 @@ class Registry(Generic[T]):
 
         def add(cls: C) -> C:
             assert is_dataclass(cls), f"{cls.__name__} must be a dataclass: its fields are its settings"
+            if getattr(cls, "kind", None) == "":
+                cls.kind = name  # type: ignore[attr-defined]  # a target that does not say what it is, is this
             self._classes[name] = cls  # type: ignore[assignment]  # T is a Protocol: the class is checked where it is used
             return cls
 

@@ -28,6 +28,21 @@ class Range:
     high: float
 
 
+class Spelled(str):
+    """Text that may spell a number or a truth value: what a variable of the environment holds."""
+
+    __slots__ = ()
+
+    def value_for(self, kind: object) -> object:
+        """The value of this kind that it spells, or the text itself."""
+        if kind is bool:
+            return {"true": True, "false": False}.get(self.lower(), self)
+        try:
+            return float(self) if kind in (int, float) else self
+        except ValueError:
+            return self
+
+
 class Mistake(NamedTuple):
     """Something that cannot be what it should be."""
 
@@ -114,7 +129,8 @@ def _read(hint: Any, value: Any, path: KeyPath, mistakes: list[Mistake]) -> Any:
     if origin in (Union, UnionType):
         return _read_union(hint, value, path, mistakes)
     if origin is Literal:
-        is_one = any(value == each and type(value) is type(each) for each in arguments)
+        kind = str if isinstance(value, Spelled) else type(value)
+        is_one = any(value == each and kind is type(each) for each in arguments)
         return value if is_one else _wrong(hint, value, path, mistakes)
     kind = origin or hint
     if is_dataclass(kind) and isinstance(value, Mapping):
@@ -130,6 +146,7 @@ def _read(hint: Any, value: Any, path: KeyPath, mistakes: list[Mistake]) -> Any:
 
 
 def _read_plain(hint: Any, kind: Any, value: Any, path: KeyPath, mistakes: list[Mistake]) -> Any:
+    value = value.value_for(kind) if isinstance(value, Spelled) else value
     if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     if kind is Path and isinstance(value, (str, Path)):

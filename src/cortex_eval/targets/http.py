@@ -19,6 +19,7 @@ from cortex_eval.targets.mapping import (
     sendable,
 )
 
+
 def _headers(given: Mapping[str, str], key: Secret | None) -> dict[str, str]:
     headers = dict(given)
     for name, value in headers.items():
