@@ -7,19 +7,21 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from cortex_eval.analysis import GateSettings, Report
 from cortex_eval.config import DEFAULT_STORE, DatasetSource, Plan
-from cortex_eval.core import Case, InputError
+from cortex_eval.core import Case, InputError, short_repr
 from cortex_eval.datasets import Selection, cases_from
 from cortex_eval.engine import execute
 from cortex_eval.scoring import AnyScorer, PlannedScorer, plan_scorer
 from cortex_eval.storage import Store
 from cortex_eval.targets import Patience, PythonTarget, Target
 
+P = ParamSpec("P")
 CasesLike = str | Path | Iterable[Case | Mapping[str, Any]]
 ScorerLike = str | Mapping[str, Mapping[str, Any]] | PlannedScorer | AnyScorer | Callable[..., Any]
 TargetLike = Target | Callable[..., Any]
@@ -38,18 +40,20 @@ async def evaluate_async(
     thresholds: Mapping[str, float] | None = None,
     name: str = "evaluate",
     version: str | None = None,
+    fields: Mapping[str, str] | None = None,
     store: str | Path | None = DEFAULT_STORE,
     resume: str | None = None,
 ) -> Report:
     """Play the cases against the target and score every reply.
 
-    `cases` is a dataset file, or cases, or rows as a dataset file would hold them. `target` is a function of the
-    question (sync or async) or a `Target`. `scorers` holds names, `{name: {setting: value}}`, functions marked with
-    `@scorer`, or scorer objects. Everything is kept in `store`; with None it is forgotten with the report.
+    `cases` is a dataset file, or cases, or rows as a dataset file would hold them; `fields` names columns that are
+    called otherwise. `target` is a function of the question (sync or async) or a `Target`. `scorers` holds names,
+    `{name: {setting: value}}`, functions marked with `@scorer`, or scorer objects. Everything is kept in `store`; with
+    None it is forgotten with the report.
     """
     plan = Plan(
         suite=name,
-        dataset=DatasetSource(path=Path(cases)) if isinstance(cases, (str, Path)) else list(cases_from(cases)),
+        dataset=_dataset(cases, fields or {}),
         target=target if isinstance(target, Target) else PythonTarget.of(target),
         target_name=_name_of(target),
         target_version=version,
@@ -66,13 +70,22 @@ async def evaluate_async(
         return await execute(plan, kept, resume=resume)
 
 
-def evaluate(cases: CasesLike, target: TargetLike, scorers: Sequence[ScorerLike], **options: Any) -> Report:
-    """Like `evaluate_async`, for code that is not async; works in a notebook too, where a loop is already running."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(evaluate_async(cases, target, scorers, **options))
-    return _in_a_thread(lambda: asyncio.run(evaluate_async(cases, target, scorers, **options)))
+def _blocking(asynchronous: Callable[P, Coroutine[Any, Any, Report]]) -> Callable[P, Report]:
+    """The same for code that is not async; where a loop is already running, in a thread with a loop of its own."""
+
+    @wraps(asynchronous)
+    def blocking(*args: P.args, **kwargs: P.kwargs) -> Report:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(asynchronous(*args, **kwargs))
+        return _in_a_thread(lambda: asyncio.run(asynchronous(*args, **kwargs)))
+
+    blocking.__name__ = blocking.__qualname__ = "evaluate"
+    return blocking
+
+
+evaluate = _blocking(evaluate_async)
 
 
 def _in_a_thread(work: Callable[[], Report]) -> Report:
@@ -93,7 +106,15 @@ def _in_a_thread(work: Callable[[], Report]) -> Report:
     return outcome[0]
 
 
+def _dataset(cases: CasesLike, fields: Mapping[str, str]) -> DatasetSource | list[Case]:
+    if isinstance(cases, (str, Path)):
+        return DatasetSource(path=Path(cases), fields=fields)
+    return list(cases_from(cases, fields=fields))
+
+
 def _planned(scorers: Sequence[ScorerLike]) -> list[PlannedScorer]:
+    if isinstance(scorers, (str, Mapping)) or not isinstance(scorers, Iterable):
+        raise InputError(f"scorers must be a list, such as scorers=['accuracy'], not {short_repr(scorers)}.")
     planned: list[PlannedScorer] = []
     for item in scorers:
         if isinstance(item, PlannedScorer):

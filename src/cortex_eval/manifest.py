@@ -68,7 +68,9 @@ def file_digest(source: DatasetSource) -> str:
             while block := file.read(1 << 20):
                 digest.update(block)
     except FileNotFoundError:
-        raise InputError(f"There is no dataset {source.path}. Check --dataset.") from None
+        raise InputError(
+            f"There is no dataset file {source.path}. Check the path, which may be that of a suite."
+        ) from None
     except OSError as error:
         raise InputError(f"The dataset {source.path} cannot be read: {error.strerror}.") from error
     return digest.hexdigest()

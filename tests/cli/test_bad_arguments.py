@@ -32,7 +32,7 @@ def test_CL01_a_wrong_call_shows_how_it_is_called(folder, arguments, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--dataset", "gone.jsonl"), "There is no dataset gone.jsonl"),
+        (("--dataset", "gone.jsonl"), "There is no dataset file gone.jsonl"),
         (("--dataset", "."), "cannot be read"),
         (("--concurrency", "0"), "0 is not in the range 1<=x<=10000"),
         (("--concurrency", "-1"), "-1 is not in the range"),

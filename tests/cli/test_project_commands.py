@@ -15,7 +15,7 @@ def test_init_makes_a_project_that_runs_at_once_and_that_editors_can_check(folde
     ran = folder.cortex("run")
     again = folder.cortex("init")
 
-    assert made.out.split() == ["bot.py", "cortex.schema.json", "cortex.yaml", "datasets/example.jsonl"]
+    assert made.out.split() == [".gitignore", "bot.py", "cortex.schema.json", "cortex.yaml", "datasets/example.jsonl"]
     assert made.err == "Now run it: cortex run\n"
     text = (folder.root / "cortex.yaml").read_text()
     assert text.splitlines()[0] == "# yaml-language-server: $schema=cortex.schema.json"

@@ -1,4 +1,4 @@
-# ruff: noqa: N802  # the ids of the reliability promises keep their capitals
+# the ids of the reliability promises keep their capitals
 """Every kind of broken dataset is told with its place, and nothing of it is used."""
 
 import gzip

@@ -1,4 +1,4 @@
-# ruff: noqa: N802  # the ids of the reliability promises keep their capitals
+# the ids of the reliability promises keep their capitals
 """What is written reads back equal, and a file is whole or absent."""
 
 import csv

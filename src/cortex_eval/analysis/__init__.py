@@ -23,6 +23,7 @@ from cortex_eval.analysis.report import (
     Report,
     TokenUse,
     Totals,
+    Unscored,
     Verdict,
     report_document,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Report",
     "TokenUse",
     "Totals",
+    "Unscored",
     "Verdict",
     "asked_at",
     "baseline_of",

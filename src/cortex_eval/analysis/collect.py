@@ -13,18 +13,22 @@ from cortex_eval.core import Result
 
 ERRORS_SHOWN = 20
 """Error messages kept per category; their count is always exact."""
+REASONS_KEPT = 20
+"""Different reasons counted per scorer that did not apply; scorers that name the case in theirs would fill the memory."""
 
 
 class Series:
     """The values of one metric, and the cluster of each."""
 
-    __slots__ = ("clusters", "errors", "is_case_level", "not_applicable", "values")
+    __slots__ = ("clusters", "errors", "first_error", "is_case_level", "not_applicable", "reasons", "values")
 
     def __init__(self) -> None:
         self.values = array("d")
         self.clusters = array("q")
         self.errors = 0
+        self.first_error = ""
         self.not_applicable = 0
+        self.reasons: dict[str, int] = {}
         self.is_case_level = False
 
     def add(self, value: float, cluster: int) -> None:
@@ -32,12 +36,27 @@ class Series:
         self.values.append(value)
         self.clusters.append(cluster)
 
+    def add_unscored(self, score: dict[str, Any]) -> None:
+        """A score without a value: its scorer failed, or had nothing to say."""
+        if (error := score.get("error")) is not None:
+            self.errors += 1
+            self.first_error = self.first_error or str(error.get("message") or error.get("kind", ""))
+            return
+        self.not_applicable += 1
+        self.is_case_level |= score.get("level") == "case"
+        reason = str(score.get("reason", ""))
+        if reason in self.reasons or len(self.reasons) < REASONS_KEPT:
+            self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
     def merge(self, other: Series) -> None:
         """Take over another part's values."""
         self.values.extend(other.values)
         self.clusters.extend(other.clusters)
         self.errors += other.errors
+        self.first_error = self.first_error or other.first_error
         self.not_applicable += other.not_applicable
+        for reason, count in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + count
         self.is_case_level |= other.is_case_level
 
 
@@ -116,6 +135,7 @@ class Collector:
         self.first_attempt = 0
         self.cache_hits = 0
         self.error_kinds: dict[str, int] = {}
+        self.error_messages: dict[str, str] = {}
         self.tokens = {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "reasoning_tokens": 0}
         self.cost: dict[str, Decimal] = {}
         self.replies_with_usage = 0
@@ -187,15 +207,13 @@ class Collector:
                 series.clusters.append(cluster)
                 if "level" in score:
                     series.is_case_level = score["level"] == "case"
-            elif "error" in score:
-                series.errors += 1
             else:
-                series.not_applicable += 1
+                series.add_unscored(score)
 
     def _add_rows(self, tally: Tally, rows: list[Result], cluster: int) -> None:
         """A conversation, or a case asked several times: repeats are averaged turn by turn."""
         values: dict[tuple[str, int], Mean] = {}
-        unscored: dict[tuple[str, int], str] = {}
+        unscored: dict[tuple[str, int], dict[str, Any]] = {}
         for row in rows:
             for name, score in self._add_row(tally, row).items():
                 place = (name, row.turn)
@@ -204,17 +222,16 @@ class Collector:
                     values.setdefault(place, Mean()).add(value)
                     if score.get("level") == "case":
                         tally.series_of(name).is_case_level = True
-                elif unscored.get(place) != "errors":
-                    unscored[place] = "errors" if "error" in score else "not_applicable"
+                elif "error" not in unscored.get(place, {}):
+                    unscored[place] = score
             if row.latency_ms is not None and row.state != "error_target":
                 values.setdefault(("latency_ms", row.turn), Mean()).add(row.latency_ms)
         tally.places += len({row.turn for row in rows})
         for (name, _), mean in values.items():
             tally.series_of(name).add(mean.total / mean.count, cluster)
-        for (name, turn), kind in unscored.items():
+        for (name, turn), score in unscored.items():
             if (name, turn) not in values:
-                series = tally.series_of(name)
-                setattr(series, kind, getattr(series, kind) + 1)
+                tally.series_of(name).add_unscored(score)
         _add_outcome(tally, rows, cluster)
 
     def _add_row(self, tally: Tally, row: Result) -> dict[str, dict[str, Any]]:
@@ -245,6 +262,8 @@ class Collector:
         if has_error:
             kind = f"{state}: {row.error.kind}" if row.error else state
             self.error_kinds[kind] = self.error_kinds.get(kind, 0) + 1
+            if row.error and kind not in self.error_messages:
+                self.error_messages[kind] = row.error.message
             _add_error(tally, row, scores)
         if llm_invoked is not None:  # a rate like those of scorers: averaged over repeats, with an interval
             scores["llm_usage_rate"] = {"value": 1.0 if llm_invoked else 0.0}

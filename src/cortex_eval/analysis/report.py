@@ -35,6 +35,17 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unscored:
+    """A scorer that gave no number in the whole run, and therefore has no mean."""
+
+    total: int
+    errors: int = 0
+    """Where it failed to answer; 0: it had nothing to say about any of them."""
+    reason: str = ""
+    """Its most common reason, or its first error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
     """What became of the cases; a case with an error is neither passed nor failed."""
 
@@ -165,6 +176,10 @@ class Report:
     error_kinds: Mapping[str, int]
     """Turns in error by state and kind, most frequent first."""
     gate: Gate
+    error_messages: Mapping[str, str] = field(default_factory=dict)
+    """The first message of each of these kinds."""
+    unscored: Mapping[str, Unscored] = field(default_factory=dict)
+    """Scorers that are not among the metrics, because they never applied or never answered."""
     baseline: BaselineLabel | None = None
     baseline_comparison: Mapping[str, Change] | None = None
     regressions: tuple[Regression, ...] = ()
@@ -172,6 +187,16 @@ class Report:
     """What a reader of the numbers should know, such as how intervals were made."""
     open_results: Callable[[], Iterable[Result]] = field(compare=False, repr=False)
     """A fresh stream of the results, as often as it is called."""
+
+    def __repr__(self) -> str:
+        totals, score = self.totals, self.metrics.get("overall_score")
+        parts = [f"{totals.passed} of {totals.cases} {'case' if totals.cases == 1 else 'cases'} passed"]
+        if totals.errors:
+            parts.append(f"{totals.errors} in error")
+        if score is not None:
+            interval = "" if score.low is None else f" [{score.low:.2f}, {score.high:.2f}]"
+            parts.append(f"overall_score {score.mean:.2f}{interval}")
+        return f"Report({self.gate.verdict}: {', '.join(parts)}, run {self.run.id})"
 
     @property
     def passed(self) -> bool:
@@ -257,6 +282,7 @@ def report_document(report: Report) -> dict[str, Any]:
         "total_tests": report.totals.turns,
         "totals": asdict(report.totals),
         "metrics": {name: asdict(metric) for name, metric in report.metrics.items()},
+        "unscored": {name: asdict(each) for name, each in report.unscored.items()},
         **report.overall,
         "category_metrics": {name: dict(fields) for name, fields in report.category_metrics.items()},
         "categories": _groups(report.categories),
@@ -266,6 +292,7 @@ def report_document(report: Report) -> dict[str, Any]:
         "usage": {"target": asdict(report.target_usage) if report.target_usage else None, "judge": None},
         "cache_hits": report.cache_hits,
         "error_kinds": dict(report.error_kinds),
+        "error_messages": dict(report.error_messages),
         "baseline": asdict(report.baseline) if report.baseline else None,
         "baseline_comparison": None if compared is None else {name: asdict(each) for name, each in compared.items()},
         "regressions": [asdict(regression) for regression in report.regressions],

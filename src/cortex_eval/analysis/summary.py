@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from cortex_eval.analysis.collect import Collector, Key, Tally
 from cortex_eval.analysis.compare import Baseline, Figures, compare_with_baseline
+from cortex_eval.analysis.gaps import gap_notes, unscored_of
 from cortex_eval.analysis.gate import Evidence, GateSettings, decide
 from cortex_eval.analysis.report import Group, Latency, Metric, Report, TokenUse, Totals
 from cortex_eval.core import Direction, Result, RunRecord
@@ -40,6 +41,7 @@ def summarise(
     whole = _merged(collected.tallies.values())
     method = _Method(resample=whole.cases <= BOOTSTRAP_LIMIT, has_clusters=collected.has_clusters)
     metrics = _metrics(whole, method=method)
+    unscored = unscored_of(whole, run)
     overall = _overall(whole)
     categories = _groups(collected.tallies, 0, method=method)
     category_metrics = _category_metrics(collected.tallies)
@@ -69,11 +71,13 @@ def summarise(
         target_usage=_usage(collected),
         cache_hits=collected.cache_hits,
         error_kinds=dict(sorted(collected.error_kinds.items(), key=lambda each: -each[1])),
+        error_messages=collected.error_messages,
+        unscored=unscored,
         gate=decide(evidence, gate, passing_threshold=passing_threshold),
         baseline=baseline.label if baseline else None,
         baseline_comparison=compared.comparison if compared else None,
         regressions=evidence.regressions,
-        notes=_notes(method, cases=whole.cases),
+        notes=(*gap_notes(whole, run, metrics, unscored), *_notes(method, cases=whole.cases)),
         open_results=open_results,
     )
 

@@ -12,6 +12,9 @@ from cortex_eval.cli.options import (
     config_option,
     counted,
     cut,
+    encoding_option,
+    field_mapping,
+    fields_option,
     hint,
     json_option,
     open_project,
@@ -24,18 +27,6 @@ from cortex_eval.core import Case, InputError
 from cortex_eval.datasets import compare_datasets, read_cases, validate_file, write_cases
 
 file_argument = click.argument("file", type=click.Path(path_type=Path))
-fields_option = click.option(
-    "--field", "fields", multiple=True, metavar="NAME=COLUMN", help="A column with another name, such as input=frage."
-)
-encoding_option = click.option("--encoding", help="Of a text file that is not UTF-8.")
-
-
-def _mapping(fields: tuple[str, ...]) -> dict[str, str]:
-    pairs = [field.partition("=") for field in fields]
-    for name, equals, column in pairs:
-        if not equals or not name or not column:
-            raise InputError(f"--field takes NAME=COLUMN, such as input=question, not {name!r}.")
-    return {name: column for name, _, column in pairs}
 
 
 @click.group()
@@ -94,7 +85,7 @@ def import_dataset(
     file: Path, name: str | None, fields: tuple[str, ...], encoding: str | None, config: Path | None, as_json: bool
 ) -> None:
     """Keep a dataset in the store, all of it or nothing."""
-    reader = read_cases(file, fields=_mapping(fields), encoding=encoding)
+    reader = read_cases(file, fields=field_mapping(fields), encoding=encoding)
     with open_project(config, create=True) as here:
         _, version = here.store.datasets.keep(name or file.name, reader, file=str(file))
     if as_json:
@@ -126,7 +117,7 @@ def export(
 def _cases(name: str, fields: tuple[str, ...], encoding: str | None, config: Path | None) -> Iterator[Iterable[Case]]:
     """The cases of a file, or else of the dataset of this name in the store."""
     if Path(name).exists() or fields or encoding:
-        yield read_cases(name, fields=_mapping(fields), encoding=encoding)
+        yield read_cases(name, fields=field_mapping(fields), encoding=encoding)
         return
     with open_project(config) as here:
         try:
@@ -146,7 +137,7 @@ def _known(error: InputError) -> str:
 @json_option
 def validate(file: Path, fields: tuple[str, ...], encoding: str | None, as_json: bool) -> int:
     """Check a dataset file and tell every mistake with its line. Exit code 4 when there is one."""
-    found = validate_file(file, fields=_mapping(fields), encoding=encoding)
+    found = validate_file(file, fields=field_mapping(fields), encoding=encoding)
     if as_json:
         print_json(found.to_json())
     else:

@@ -34,6 +34,12 @@ class Opened(NamedTuple):
     output_dir: Path
 
 
+fields_option = click.option(
+    "--field", "fields", multiple=True, metavar="NAME=COLUMN", help="A column with another name, such as input=frage."
+)
+encoding_option = click.option("--encoding", help="Of a text file that is not UTF-8.")
+
+
 @contextmanager
 def open_project(config: Path | None, *, create: bool = False) -> Iterator[Opened]:
     """The store of the project in this folder, or the default one when there is no project file.
@@ -140,3 +146,12 @@ def table(rows: list[list[str]], *, header: list[str], right: tuple[int, ...] = 
             cells.append(pad + cell if column in right else cell + pad)
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def field_mapping(fields: tuple[str, ...]) -> dict[str, str]:
+    """What `--field` was given, as canonical field to column."""
+    pairs = [field.partition("=") for field in fields]
+    for name, equals, column in pairs:
+        if not equals or not name or not column:
+            raise InputError(f"--field takes NAME=COLUMN, such as input=question, not {name!r}.")
+    return {name: column for name, _, column in pairs}

@@ -15,7 +15,7 @@ SCHEMA_FILE = "cortex.schema.json"
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", default=".", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--from", "name", default="starter", show_default=True, help="The sample project to copy.")
 @json_option
 def init(folder: Path, name: str, as_json: bool) -> None:
@@ -43,6 +43,10 @@ def make_project(name: str, folder: Path) -> list[Path]:
     _write_schema(schema_file, project_schema())
     text = project_file.read_text(encoding="utf-8")
     project_file.write_text(f"# yaml-language-server: $schema={SCHEMA_FILE}\n{text}", encoding="utf-8")
+    ignored = folder / ".gitignore"
+    if not ignored.exists():
+        ignored.write_text(".cortex/\nreports/\n.env\n", encoding="utf-8")
+        written.append(ignored)
     return sorted([*written, schema_file])
 
 

@@ -7,7 +7,18 @@ from typing import Any
 
 import click
 
-from cortex_eval.cli.options import config_option, existing, hint, json_option, out, output_option, print_json
+from cortex_eval.cli.options import (
+    config_option,
+    encoding_option,
+    existing,
+    field_mapping,
+    fields_option,
+    hint,
+    json_option,
+    out,
+    output_option,
+    print_json,
+)
 from cortex_eval.cli.playing import play
 from cortex_eval.cli.shown import is_resumable, print_report, report_of
 from cortex_eval.config import Project, Request, load_project, make_plans
@@ -17,7 +28,7 @@ from cortex_eval.storage import Store
 
 NOT_WITH_RESUME = (
     *("suite", "dataset", "service", "category", "tier", "tag", "language", "case_ids", "limit", "quick", "repeat"),
-    *("failed_of", "dry_run"),
+    *("failed_of", "dry_run", "fields", "encoding"),
 )
 """What a run was asked for is kept with it."""
 
@@ -32,7 +43,9 @@ def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) ->
 @click.argument("suite", required=False)
 @config_option
 @click.option("--dataset", type=click.Path(path_type=Path), help="A dataset file: CSV, JSONL, JSON, YAML, Parquet.")
-@click.option("--service", "--target", "service", help="The service of the project file to test (default: chatbot).")
+@fields_option
+@encoding_option
+@click.option("--service", "--target", "service", help="The service to test (default: chatbot, or the only one).")
 @click.option("--category", multiple=True, help="Only cases of this category; may be given again.")
 @click.option("--tier", multiple=True, type=click.IntRange(1, 5), help="Only cases of this tier.")
 @click.option("--tag", multiple=True, help="Only cases with this tag.")
@@ -53,7 +66,8 @@ def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) ->
 def run(**given: Any) -> int:
     """Play a dataset against a target, score every reply, judge the run.
 
-    SUITE is a name under `suites:` in the project file; without one, name a dataset with --dataset.
+    SUITE is a name under `suites:` in the project file, and may be left out when there is only one; or name a
+    dataset with --dataset.
 
     Exit codes: 0 passed, 1 regression, 2 below minimum, 3 execution error, 4 invalid input, 130/143 stopped.
     """
@@ -106,6 +120,8 @@ def _request(store: Store, given: dict[str, Any]) -> Request:
     return Request(
         suite=given["suite"],
         dataset=given["dataset"],
+        fields=field_mapping(given["fields"]),
+        encoding=given["encoding"],
         service=given["service"],
         selection=Selection(
             categories=given["category"],
@@ -132,6 +148,8 @@ def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Reque
         suite=asked.get("suite"),
         dataset=Path(asked["dataset"]) if asked.get("dataset") else None,
         service=asked.get("service"),
+        fields=asked.get("fields") or {},
+        encoding=asked.get("encoding"),
         repeats=asked.get("repeats"),
         at_once=given.get("concurrency"),
         baseline=given.get("baseline") or gate.get("baseline"),
@@ -142,7 +160,9 @@ def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Reque
 def _resume(project: Project, store: Store, given: dict[str, Any]) -> int:
     extra = [name for name in NOT_WITH_RESUME if given[name]]
     if extra:
-        name = "SUITE" if extra[0] == "suite" else "--" + extra[0].removesuffix("_ids").replace("_", "-")
+        name = (
+            "SUITE" if extra[0] == "suite" else "--" + extra[0].removesuffix("_ids").removesuffix("s").replace("_", "-")
+        )
         raise InputError(f"--resume goes on with what the run was asked for; leave {name} out, or start a new run.")
     record = _find_resumable(store, given["resume"])
     if record.is_settled:

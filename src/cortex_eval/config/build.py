@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cortex_eval.analysis import Allowance, GateSettings
+from cortex_eval.analysis import SETTING_NAMES, Allowance, GateSettings, metric_name
 from cortex_eval.config.document import Document
 from cortex_eval.config.mistakes import NOT_SCORERS, read_block
-from cortex_eval.config.model import GateModel, ScorerModel, SuiteModel, WeightsModel
+from cortex_eval.config.model import ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
 from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean, is_secret
@@ -21,6 +21,8 @@ from cortex_eval.targets import Patience, Target, targets
 
 SEED_WEIGHTS = {"accuracy": 0.4, "relevance": 0.3, "safety": 0.2, "performance": 0.1}
 """Seed 000's scorers and weights, used when the project file names none."""
+RATES = ("pass_rate", "overall_score")
+"""Figures of every run that a gate may look at."""
 SEED_RULES = "./config/healthcare_rules.json"
 """The path in seed 000's block; the shipped rules stand in when no such file is there."""
 
@@ -34,6 +36,8 @@ class Request:
     service: str | None = None
     selection: Selection = field(default_factory=Selection)
     is_quick: bool = False
+    fields: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
     repeats: int | None = None
     at_once: int | None = None
     baseline: str | None = None
@@ -41,7 +45,8 @@ class Request:
 
     def as_asked(self) -> dict[str, Any]:
         """What a resume must ask for again."""
-        return {"suite": self.suite, "dataset": self.dataset, "service": self.service, "repeats": self.repeats}
+        names = ("suite", "dataset", "service", "fields", "encoding", "repeats")
+        return {name: getattr(self, name) for name in names}
 
 
 def make_plans(project: Project, request: Request) -> list[Plan]:
@@ -61,9 +66,12 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
         raise all_problems(problems.found)  # what a plugin would have registered is not missed
     built_targets = {service: _target(project, service, problems) for service in services}
     planned, threshold, notes = _scorers(project, blocks, suite, problems)
+    try:
+        gate = _gate(project, name, suite, request, list(blocks))
+    except InputError as error:
+        problems.found += error.problems
     if problems.found:
         raise all_problems(problems.found)
-    gate = _gate(suite.gate or project.model.gate, request)
     execution = project.model.execution
     selection = replace(request.selection, seed=execution.seed)
     if request.is_quick:
@@ -180,13 +188,14 @@ def _services(project: Project, request: Request, suite: SuiteModel) -> list[str
 
 
 def _dataset(project: Project, request: Request, suite: SuiteModel) -> DatasetSource:
+    fields, encoding = {**suite.fields, **request.fields}, request.encoding or suite.encoding
     if request.dataset is not None:
-        return DatasetSource(path=request.dataset, fields=suite.fields)
+        return DatasetSource(path=request.dataset, fields=fields, encoding=encoding)
     if isinstance(suite.dataset, str):
-        return DatasetSource(path=project.root / suite.dataset, fields=suite.fields)
-    dataset = suite.dataset
+        return DatasetSource(path=project.root / suite.dataset, fields=fields, encoding=encoding)
+    named = suite.dataset
     return DatasetSource(
-        path=project.root / dataset.path, fields={**suite.fields, **dataset.fields}, encoding=dataset.encoding
+        path=project.root / named.path, fields={**named.fields, **fields}, encoding=encoding or named.encoding
     )
 
 
@@ -203,7 +212,7 @@ def _target(project: Project, name: str, problems: _Problems) -> Target | None:
     with problems.at(key, name):
         settings = {name: _secret(name, value) for name, value in service.settings.items()}
         _hide_headers(settings.get("headers"), project.document, (key, name))
-        checked = check_settings(targets.find(kind), settings, owner=f"{key}.{name}")
+        checked = check_settings(targets.find(kind), settings, owner=f"{key}.{name}", also=keys_of(ServiceModel))
         cls = targets.find(kind)
         if "directory" in inspect.signature(cls).parameters:
             checked.setdefault("directory", str(project.root))
@@ -254,12 +263,13 @@ def _scorers(
 
 def _blocks(project: Project, suite_name: str, suite: SuiteModel) -> dict[str, tuple[KeyPath, Any]]:
     """The scorers of a suite by name, with their settings and where those are written."""
-    configured = {
+    configured: dict[str, tuple[KeyPath, Any]] = {
         name: (("metrics", name), block) for name, block in project.model.metrics.items() if name not in NOT_SCORERS
     }
     if suite.scorers is None:
-        seed: dict[str, tuple[KeyPath, Any]] = {name: (("metrics", name), {}) for name in SEED_WEIGHTS}
-        return {**seed, **configured}
+        weights = project.model.metrics.get("metric_weights")
+        wanted = [name for name in SEED_WEIGHTS if not isinstance(weights, Mapping) or name in weights]
+        return {**{name: (("metrics", name), {}) for name in wanted}, **configured}
     blocks: dict[str, tuple[KeyPath, Any]] = {}
     for number, entry in enumerate(suite.scorers):
         place: KeyPath = ("suites", suite_name, "scorers", number)
@@ -270,6 +280,8 @@ def _blocks(project: Project, suite_name: str, suite: SuiteModel) -> dict[str, t
 
 
 def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _Problems) -> PlannedScorer | None:
+    if not isinstance(block or {}, Mapping):
+        return None  # `check_document` has told it
     shared, found = read_block(project.document, ScorerModel, block or {}, path)
     problems.found += found
     if shared is None:
@@ -280,7 +292,7 @@ def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _P
         if settings.get("healthcare_compliance_rules") == SEED_RULES and not (project.root / SEED_RULES).is_file():
             del settings["healthcare_compliance_rules"]
         cls = scorers.find(kind)
-        checked = check_settings(cls, settings, owner=".".join(map(str, path)))
+        checked = check_settings(cls, settings, owner=".".join(map(str, path)), also=keys_of(ScorerModel))
         scorer = cls(**_from_root(checked, project.root))
         return PlannedScorer(
             name=name,
@@ -315,15 +327,42 @@ def _weighted(
     return [each if each.name in own else replace(each, weight=weights.get(each.name, 0.0)) for each in planned], note
 
 
-def _gate(model: GateModel, request: Request) -> GateSettings:
-    given = {name: Allowance(drop=each.drop, rise=each.rise, high=each.high) for name, each in model.regression.items()}
+def _gate(project: Project, name: str, suite: SuiteModel, request: Request, known: Sequence[str]) -> GateSettings:
+    """The gate of a suite; a limit that no run could meet is an InputError, before anything is asked."""
+    model = suite.gate or project.model.gate
+    path: KeyPath = ("suites", name, "gate") if suite.gate else ("gate",)
+    thresholds = dict(model.thresholds)
+    tolerance = thresholds.pop("regression_tolerance", None)  # seed 003 §8.3
+    problems = [
+        project.document.problem((*path, "thresholds", metric), message)
+        for metric, limit in thresholds.items()
+        if (message := _wrong_limit(metric, limit, known))
+    ]
+    if problems:
+        raise InputError(problems)
+    regression = dict(GateSettings().regression)
+    if tolerance is not None:
+        rates = [each for each in ("intent_accuracy", "tool_accuracy", *RATES, *known) if each != "entity_f1"]
+        regression |= {each: Allowance(drop=tolerance, high=max(tolerance, 0.05)) for each in rates}
+    regression |= {each: Allowance(drop=it.drop, rise=it.rise, high=it.high) for each, it in model.regression.items()}
     return GateSettings(
         mode=model.mode,
         level=model.level,
-        thresholds=model.thresholds,
-        regression={**GateSettings().regression, **given},
+        thresholds=thresholds,
+        regression=regression,
         max_error_rate=model.max_error_rate,
         inconclusive=model.inconclusive,
         baseline=request.baseline or model.baseline,
         fail_under=request.fail_under,
     )
+
+
+def _wrong_limit(metric: str, limit: float, scorer_names: Sequence[str]) -> str:
+    """What is wrong with a limit of the gate; empty when nothing is."""
+    known = [*scorer_names, *RATES, *SETTING_NAMES, *SETTING_NAMES.values()]
+    plain = metric.removeprefix("max_")
+    if metric_name(plain, known) not in known:
+        return f"gate.thresholds.{metric}: there is no such figure. {did_you_mean(plain, known)}"
+    if not plain.endswith("_ms") and not 0 <= limit <= 1:
+        return f"gate.thresholds.{metric}: must be a number from 0 to 1 (0.9 for 90 %), not {limit:g}."
+    return ""

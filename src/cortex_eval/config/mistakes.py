@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeVar
 
 from cortex_eval.config.document import Document
 from cortex_eval.config.model import ProjectModel, ScorerModel, WeightsModel
-from cortex_eval.core import KeyPath, Problem, read_settings
+from cortex_eval.core import KeyPath, Problem, read_settings, short_repr
 
 T = TypeVar("T")
 
@@ -68,6 +69,8 @@ def _metrics_problems(document: Document) -> list[Problem]:
         if isinstance(block, Mapping):
             problems += read_block(document, ScorerModel, block, ("metrics", name))[1]
         else:
-            message = f"metrics.{name}: must be keys and values, not {block!r}."
+            near = get_close_matches(str(name), NOT_SCORERS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            message = f"metrics.{name}: must be keys and values, not {short_repr(block)}.{hint}"
             problems.append(document.problem(("metrics", name), message))
     return problems

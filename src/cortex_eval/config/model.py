@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
 from cortex_eval.core import Range
@@ -91,6 +91,7 @@ class SuiteModel:
     services: Sequence[str] = field(default=(), metadata={"alias": "targets"})
     scorers: Sequence[str | Mapping[str, Mapping[str, Any] | None]] | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
     quick: QuickModel = QuickModel()
     repeat: Annotated[int, Range(1, 1_000)] = 1
     passing_threshold: Share | None = None
@@ -158,3 +159,8 @@ class WeightsModel:
 
     metric_weights: Mapping[str, Amount] | None = None
     passing_threshold: Share = 0.7
+
+
+def keys_of(model: type) -> list[str]:
+    """The keys that a block of this kind may have beside its settings."""
+    return [each.name for each in fields(model) if not each.metadata.get("rest")]

@@ -69,14 +69,17 @@ def read_settings(cls: type[T], values: Mapping[str, Any], path: KeyPath = ()) -
     return (None if isinstance(read, _Wrong) else cast("T", read)), mistakes
 
 
-def check_settings(cls: type, settings: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
-    """The settings of a dataclass, with every value of the right type; raises InputError with a problem per field."""
+def check_settings(cls: type, settings: Mapping[str, Any], *, owner: str, also: Sequence[str] = ()) -> dict[str, Any]:
+    """The settings of a dataclass, with every value of the right type; raises InputError with a problem per field.
+
+    `also` names keys that may stand beside them, for those who misspelt one.
+    """
     mistakes: list[Mistake] = []
     known = _settable(cls)
     found: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in known:
-            message = f"{owner} has no setting {key!r}. {did_you_mean(str(key), known)}"
+            message = f"{owner} has no setting {key!r}. {did_you_mean(str(key), [*known, *also])}"
             mistakes.append(Mistake((key,), message, "unknown"))
             continue
         found[key] = _read(_hints(cls)[key], value, (owner, key), mistakes)

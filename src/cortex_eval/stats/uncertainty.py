@@ -13,6 +13,8 @@ Z_95 = 1.959963984540054
 BOOTSTRAP_LIMIT = 2_000
 """Above so many clusters the bootstrap only repeats what the normal interval says, at a hundred times the price."""
 RESAMPLES = 2_000
+EQUAL_WITHIN = 1e-3
+"""Scores of 0..1 no further apart than this are taken for equal: what parts them is rounding, not a difference."""
 
 Method = Literal["wilson", "bootstrap", "normal", "all_equal", "undefined"]
 _WILSON: Method = "wilson"
@@ -60,6 +62,7 @@ def wilson(passed: float, total: float, *, effective_n: float | None = None) -> 
 def all_equal_interval(value: float, n: float) -> Interval | None:
     """The interval of a mean in 0..1 when all n values were the same: never of zero width.
 
+    Values within `EQUAL_WITHIN` count as the same: resampling cosines of 1.0 and 0.9999998 would only show their rounding.
     With n equal values, at most 1 − 0.05^(1/n) of the mass can lie elsewhere (at 95 %; Hanley & Lippman-Hand 1983,
     of which the rule of three is the approximation), and the worst places for it are 0 and 1.
     """
@@ -156,16 +159,21 @@ def estimate(
     independent = n if clusters is None else len(set(clusters))
     if independent == n:
         clusters = None
-    size = effective_n(values, clusters)
     if bounded and _is_binary(values):
+        size = effective_n(values, clusters)
         interval, method, note = wilson(mean * n, n, effective_n=size), _WILSON, ""
+    elif bounded and (independent < 2 or max(values) - min(values) <= EQUAL_WITHIN):
+        size = float(independent)
+        interval, method = all_equal_interval(mean, independent), "all_equal"
+        note = "all values are equal" if independent > 1 else "a single independent value"
     else:
+        size = effective_n(values, clusters)
         interval, method, note = _of_mean(values, clusters, independent, resample=resample, seed=seed)
         if interval is not None and interval.high - interval.low < 1e-12:
             interval = None
-        if interval is None and bounded:
+        if interval is None and bounded:  # the spread is within the clusters, and their means are the same
             interval, method = all_equal_interval(mean, independent), "all_equal"
-            note = "all values are equal" if independent > 1 else "a single independent value"
+            note = "all clusters have the same mean"
     if interval is None:
         note = "one value, or all the same: the spread is unknown"
         return Estimate(mean=mean, low=None, high=None, n=n, effective_n=size, method="undefined", note=note)
