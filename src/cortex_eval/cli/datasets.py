@@ -23,7 +23,7 @@ from cortex_eval.cli.options import (
     table,
     when,
 )
-from cortex_eval.core import Case, InputError
+from cortex_eval.core import Case, Expected, InputError
 from cortex_eval.datasets import compare_datasets, read_cases, validate_file, write_cases
 
 file_argument = click.argument("file", type=click.Path(path_type=Path))
@@ -72,6 +72,16 @@ def show(
     ]
     out(table(rows, header=["id", "category", "turns", "input"], right=(2,)))
     hint(counted(len(cases), "case") + (f"; {limit} shown, more with --limit" if len(cases) > limit else ""))
+    hint(_described(cases))
+
+
+def _described(cases: list[Case]) -> str:
+    """How many cases say what is expected, and which columns were only kept beside them."""
+    nothing = Expected()
+    expecting = sum(any(turn.expected != nothing for turn in case.turns) for case in cases)
+    kept = sorted({key for case in cases for key in case.metadata})
+    others = f"; kept as metadata: {', '.join(kept[:8])}{' …' if len(kept) > 8 else ''}" if kept else ""
+    return f"{expecting:,} of them say what is expected{others}"
 
 
 @datasets.command("import")
