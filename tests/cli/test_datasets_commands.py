@@ -115,7 +115,7 @@ def test_a_dataset_is_imported_listed_shown_and_exported(folder):
     lines = shown.out.splitlines()
     assert [line.split()[0] for line in lines] == ["id", "a", "b", "c"]
     assert "बुखार में क्या करें?" in lines[2]
-    assert shown.err == "3 cases\n"
+    assert shown.err == "3 cases\n3 of them say what is expected\n"
     assert exported.out == "out.yaml: 3 cases\n"
     assert folder.cortex("datasets", "diff", "cases.jsonl", "out.yaml", "--json").json["changed"] == []
 
@@ -131,7 +131,7 @@ def test_show_takes_a_file_a_limit_and_other_column_names(folder):
     unknown = folder.cortex("datasets", "show", "triage")
 
     assert limited.out.splitlines()[-1].split() == ["1", "–", "1", "Warum?"]
-    assert limited.err == "2 cases; 1 shown, more with --limit\n"
+    assert limited.err.startswith("2 cases; 1 shown, more with --limit\n0 of them say what is expected")
     assert [case["id"] for case in as_json.json["cases"]] == ["1", "2"]
     assert wrong.code == unknown.code == 4
     assert "NAME=COLUMN" in wrong.err

@@ -4,6 +4,7 @@ import pytest
 from made_results import made_case, made_report, made_result, made_run, simple_results
 
 from cortex_eval.analysis import GateSettings, read_baseline
+from cortex_eval.core import Failure
 from cortex_eval.reports import render_console, render_markdown
 
 ATTACKS = ("<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "![](http://evil/?q)")
@@ -66,9 +67,94 @@ def test_colour_only_when_asked_and_never_the_only_sign():
 
 def test_errors_are_told_with_their_kinds():
     rows = [*simple_results(3), made_result(made_case(3), 3, state="error_target", scores={})]
+    lines = render_console(made_report(rows)).splitlines()
+    place = lines.index("  1 case without a result")
+    assert lines[place + 1] == "  1 error_target: timeout   no answer in 10 s"
+    assert "ERROR  1 of 4 cases ended in an error (allowed none)." in lines
+    assert lines[-2] == "Run 7f3a saved. See what happened: cortex runs show 7f3a --failed"
+    assert lines[-1] == "Ask again what is missing: cortex run --resume 7f3a"
+
+
+def test_a_long_error_message_is_cut_to_the_width():
+    rows = [
+        made_result(made_case(i), i, state="error_target", scores={}, error=Failure("not_json", "\x1b<html>\n" * 40))
+        for i in range(12)
+    ]
     text = render_console(made_report(rows))
-    assert "1 case without a result (1 error_target: timeout)" in text
-    assert "ERROR  1 of 4 cases ended in an error (allowed none)." in text
+    (line,) = [line for line in text.splitlines() if "not_json" in line]
+    assert line.startswith("  12 error_target: not_json   \\x1b<html> \\x1b<html>")
+    assert len(line) == 80
+    assert line.endswith("…")
+
+
+def test_beside_the_failed_cases_it_says_where_the_page_is_instead_of_how_to_see_them():
+    for rows in (
+        [_failed(i) for i in range(4)],
+        [*simple_results(3), made_result(made_case(3), 3, state="error_target", scores={})],
+        [*simple_results(3), _failed(3)],
+    ):
+        text = render_console(made_report(rows), failed_are_shown=True)
+        assert "--failed" not in text
+        assert "cortex report 7f3a" in text
+
+
+def _failed(number):
+    return made_result(made_case(number), number, scores={"accuracy": 0.1}, state="failed")
+
+
+def _with_gaps():
+    scores = {
+        "accuracy": {"value": None, "reason": "No [expected](http://evil) answer."},
+        "raises": {"error": {"kind": "raised", "message": "The scorer 'raises' raised TypeError."}},
+        "relevance": 0.9,
+    }
+    scorers = {name: {"weight": 0.5, "critical": False} for name in ("accuracy", "relevance")}
+    run = made_run(12, manifest={"scorers": scorers})
+    return made_report([made_result(made_case(i), i, scores=scores) for i in range(12)], run=run)
+
+
+def test_scorers_without_a_number_have_a_row_and_a_note():
+    text = render_console(_with_gaps())
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "accuracy – 0/12 does not apply" in lines
+    assert "raises – 0/12 12 errors" in lines
+    told = " ".join(lines)
+    assert "accuracy applied to none of the 12 cases: No [expected](http://evil) answer. Its weight went" in told
+    assert "raises gave no answer on 12 of 12 results: The scorer 'raises' raised TypeError." in told
+    assert told.index("overall_score 0.90") < told.index("applied to none") < told.index("PASSED")
+
+
+def test_markdown_has_scorers_without_a_number_and_their_notes_as_code():
+    text = render_markdown(_with_gaps())
+    assert "| `accuracy` | – | does not apply | 0/12 | 0 |" in text
+    assert "| `raises` | – |  | 0/12 | 12 |" in text
+    assert "\n`accuracy applied to none of the 12 cases: No [expected](http://evil) answer." in text
+
+
+def test_regressions_are_told_when_something_else_decides():
+    baseline = read_baseline({"metrics": {"accuracy": 0.9, "pass_rate": 1.0}}, name="main")
+    report = made_report([_failed(i) for i in range(4)], baseline=baseline)
+    assert report.gate.verdict == "below"
+    lines = render_console(report).splitlines()
+    assert "Worse than main too: accuracy fell 0.90 → 0.10 (allowed 0.02)." in lines
+    assert "Worse than main too: pass_rate fell 1.00 → 0.00 (allowed 0.02)." in lines
+    assert "Worse than main too: accuracy fell" in render_markdown(report)
+
+
+def test_a_pass_says_that_nothing_regressed_only_where_something_was_compared():
+    kept = read_baseline({"metrics": {"accuracy": 0.9}})
+    text = render_console(made_report(simple_results(4), baseline=kept))
+    assert "PASSED  overall_score 0.90 reaches 0.70. No regression against default." in text
+    other = read_baseline({"metrics": {"another": 0.9}})
+    assert "No regression" not in render_console(made_report(simple_results(4), baseline=other))
+    assert "No regression" not in render_console(made_report(simple_results(4)))
+
+
+def test_scores_that_differ_by_rounding_are_printed_like_equal_ones():
+    rows = [made_result(made_case(i), i, scores={"cosine": v, "exact": 1.0}) for i, v in enumerate((1.0, 0.9999998))]
+    lines = [" ".join(line.split()) for line in render_console(made_report(rows)).splitlines()]
+    assert "cosine 1.00 [0.22, 1.00] 2/2" in lines
+    assert "exact 1.00 [0.34, 1.00] 2/2" in lines
 
 
 def test_a_passed_run_says_the_number_and_the_limit():

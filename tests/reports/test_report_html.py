@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from made_results import made_case, made_report, made_result, simple_results
+from made_results import made_case, made_report, made_result, made_run, simple_results
 
 from cortex_eval.analysis import GateSettings, read_baseline
 from cortex_eval.core import Secret
@@ -148,6 +148,54 @@ def test_a_run_without_results_still_has_a_page():
     text = render_html(made_report([], gate=GateSettings()))
     assert "Nothing was scored" in text
     assert "This run has no results" in text
+
+
+def test_scorers_without_a_number_have_a_card_and_a_note():
+    scores = {"accuracy": {"value": None, "reason": "No <b>answer</b>."}, "relevance": 0.9}
+    run = made_run(2, manifest={"scorers": {"accuracy": {"weight": 1.0, "critical": False}}})
+    text = render_html(made_report([made_result(made_case(i), i, scores=scores) for i in range(2)], run=run))
+    assert '<h3>accuracy</h3><div class="v">–</div><div class="d flat">0/2 · does not apply</div>' in text
+    assert "accuracy applied to none of the 2 cases: No &lt;b&gt;answer&lt;/b&gt;." in text
+
+
+def test_errors_are_told_with_their_first_message():
+    rows = [made_result(made_case(i), i, state="error_target", scores={}) for i in range(2)]
+    text = render_html(made_report(rows))
+    assert "<td class=n>2</td><td>no answer in 10 s</td>" in text
+    assert "<code>cortex runs show 7f3a --failed</code>" in text
+    assert "<code>cortex run --resume 7f3a</code>" in text
+
+
+def test_regressions_stand_in_the_verdict_when_something_else_decides():
+    baseline = read_baseline({"metrics": {"accuracy": 0.9}}, name="main")
+    text = render_html(made_report([_failed(i) for i in range(4)], baseline=baseline))
+    assert "<p>Worse than main too: accuracy fell 0.90 → 0.10 (allowed 0.02).</p>" in text
+    assert "No regression against main." in render_html(made_report(simple_results(4), baseline=baseline))
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"),
+    [
+        ({"measure": 6.216, "unit": "ms", "reason": "The reply took 6 ms."}, "The reply took 6 ms."),
+        ({"measure": 1234.5, "unit": "ms", "reason": "Took 1,234 ms."}, "Took 1,234 ms."),
+        ({"measure": 6.216, "unit": "ms", "reason": "Under 16 ms."}, "6.22 ms; Under 16 ms."),
+        ({"measure": 6.216, "unit": "ms", "reason": "6 turns."}, "6.22 ms; 6 turns."),
+        ({"measure": 0.5, "reason": "chrF 0.50 of 1"}, "chrF 0.50 of 1"),
+        ({"measure": 1234.5678, "unit": "ms"}, "1,235 ms"),
+    ],
+)
+def test_a_measure_is_shown_only_where_the_reason_does_not_have_it(score, shown):
+    row = made_result(made_case(0), 0, scores={"performance": {"value": 1.0, **score}})
+    assert f"<td>{shown}</td>" in render_html(made_report([row]))
+
+
+def test_the_latency_card_names_what_it_draws():
+    rows = [made_result(made_case(i), i, latency_ms=100.0 * (i + 1)) for i in range(4)]
+    text = render_html(made_report(rows, gate=GateSettings(thresholds={"max_latency_ms": 500})))
+    card = re.search(r"<h3>Mean latency</h3>.*?</div></div>", text)[0]
+    assert '<div class="v">250 ms</div>' in card
+    assert 'aria-label="250 ms, 95 % interval' in card
+    assert "p50 250 ms · p95 385 ms · limit 500 ms" in card
 
 
 @pytest.mark.slow

@@ -132,6 +132,19 @@ def test_one_score_keeps_almost_all_doubt():
     assert estimate([0.8, 0.6], [3, 3]).method == "all_equal"
 
 
+def test_values_that_differ_by_rounding_only_are_as_uncertain_as_equal_ones():
+    exact, rounded = estimate([1.0, 1.0]), estimate([1.0, 0.9999998])
+    assert rounded.method == "all_equal"
+    assert rounded.high - rounded.low >= exact.high - exact.low
+    in_clusters = estimate([0.5, 0.5004, 0.5002, 0.5], [1, 1, 2, 2])
+    assert (in_clusters.method, in_clusters.effective_n) == ("all_equal", 2.0)
+    assert estimate([0.5, 0.502]).method == "bootstrap"
+
+
+def test_latencies_close_together_are_not_taken_for_equal():
+    assert estimate([412.0, 412.0005, 412.0002], bounded=False).method == "bootstrap"
+
+
 def test_one_unbounded_value_has_no_interval():
     assert estimate([412.0], bounded=False).low is None
     assert estimate([412.0, 412.0], bounded=False).low is None

@@ -14,7 +14,7 @@ from cortex_eval.core import Result
 ERRORS_SHOWN = 20
 """Error messages kept per category; their count is always exact."""
 REASONS_KEPT = 20
-"""Different reasons counted per scorer that did not apply; scorers that name the case in theirs would fill the memory."""
+"""Different reasons counted per scorer that did not apply: one that names the case in its own would fill the memory."""
 
 
 class Series:

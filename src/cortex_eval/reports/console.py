@@ -5,27 +5,34 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from cortex_eval.analysis import Report
-from cortex_eval.reports.text import visible
+from cortex_eval.analysis import Report, Unscored
+from cortex_eval.reports.text import cut, visible
 from cortex_eval.reports.words import (
+    figure_rows,
     interval_of,
     main_metric,
     mean_of,
     number,
     plural,
     target_label,
+    unscored_remark,
     verdict_words,
     worst_first,
 )
 
 WIDTH = 80
 CATEGORIES_SHOWN = 8
+ERROR_KINDS_SHOWN = 4
 _COLOURS = {"passed": "32", "inconclusive": "33", "regressed": "31", "below": "31", "error": "31"}
 
 
-def render_console(report: Report, *, colour: bool = False) -> str:
-    """The summary as text of at most 80 columns, with a newline at its end; colour only when asked for."""
-    parts = [_header(report), *_metrics(report), *_errors(report), *_categories(report), "", *_verdict(report, colour)]
+def render_console(report: Report, *, colour: bool = False, failed_are_shown: bool = False) -> str:
+    """The summary as text of at most 80 columns, with a newline at its end; colour only when asked for.
+
+    `failed_are_shown`: the failed cases stand beside it, so that it need not say how to see them.
+    """
+    parts = [_header(report), *_metrics(report), *_notes(report), *_errors(report), *_categories(report), ""]
+    parts += _verdict(report, colour=colour, failed_are_shown=failed_are_shown)
     return "\n".join(parts) + "\n"
 
 
@@ -34,27 +41,40 @@ def _header(report: Report) -> str:
     counted = f"{totals.cases:,} {plural('case', totals.cases)}"
     if totals.turns != totals.cases:
         counted += f", {totals.turns:,} {plural('turn', totals.turns)}"
-    return _cut(f"{visible(dataset)} ({counted}) → {visible(target_label(report))}", WIDTH)
+    return cut(f"{visible(dataset)} ({counted}) → {visible(target_label(report))}", WIDTH)
 
 
 def _metrics(report: Report) -> list[str]:
-    if not report.metrics:
-        return ["", "  nothing was scored"]
-    rows = []
-    for name, metric in report.metrics.items():
+    rows: list[tuple[str, str, str, str, str]] = []
+    for name, metric in figure_rows(report):
+        if isinstance(metric, Unscored):
+            rows.append((visible(name), "–", "", f"0/{metric.total}", unscored_remark(metric)))
+            continue
         remark = f"{metric.errors} {plural('error', metric.errors)}" if metric.errors else ""
         if name == "latency_ms" and report.latency_ms.p95 is not None:
             remark = f"p95 {number(report.latency_ms.p95, 'ms')}"
         rows.append((visible(name), mean_of(metric), interval_of(metric), f"{metric.scored}/{metric.total}", remark))
-    return ["", *_aligned(rows, right=(1, 3))]
+    return ["", *(_aligned(rows, right=(1, 3)) if rows else ["  nothing was scored"])]
+
+
+def _notes(report: Report) -> list[str]:
+    if not report.notes:
+        return []
+    return ["", *(line for note in report.notes for line in _wrapped(visible(note), indent="  "))]
 
 
 def _errors(report: Report) -> list[str]:
     if not report.totals.errors:
         return []
-    kinds = ", ".join(f"{count} {kind}" for kind, count in list(report.error_kinds.items())[:4])
-    count = report.totals.errors
-    return ["", *_wrapped(f"{count} {plural('case', count)} without a result ({visible(kinds)})", indent="  ")]
+    count, kinds = report.totals.errors, list(report.error_kinds.items())
+    lines = ["", f"  {count:,} {plural('case', count)} without a result"]
+    for kind, turns in kinds[:ERROR_KINDS_SHOWN]:
+        message = " ".join(visible(report.error_messages.get(kind, "")).split())
+        if any(message in note for note in report.notes):  # a scorer's error, told above
+            message = ""
+        lines.append(cut(f"  {turns:,} {visible(kind)}   {message}".rstrip(), WIDTH))
+    rest = len(kinds) - ERROR_KINDS_SHOWN
+    return [*lines, f"  … and {rest} more {plural('kind', rest)} of error"] if rest > 0 else lines
 
 
 def _categories(report: Report) -> list[str]:
@@ -75,19 +95,25 @@ def _categories(report: Report) -> list[str]:
     return [*lines, f"  … and {rest} more {'category' if rest == 1 else 'categories'}"] if rest > 0 else lines
 
 
-def _verdict(report: Report, colour: bool) -> list[str]:
-    words = verdict_words(report)
+def _verdict(report: Report, *, colour: bool, failed_are_shown: bool) -> list[str]:
+    words = verdict_words(report, failed_are_shown=failed_are_shown)
     title = words.title.upper()
     lines = _wrapped(f"{title}  {visible(words.sentence)}", indent="")
     if colour:
         lines[0] = lines[0].replace(title, f"\x1b[1;{_COLOURS[report.gate.verdict]}m{title}\x1b[0m", 1)
-    saved = f"Run {report.run.id} saved. {words.next_step}:"
-    fits = len(saved) + len(words.command) < WIDTH  # a command that is broken over two lines cannot be copied
-    return [*lines, f"{saved} {words.command}"] if fits else [*lines, saved, f"  {words.command}"]
+    for sentence in words.beside:
+        lines += _wrapped(visible(sentence), indent="")
+    before = f"Run {report.run.id} saved. "
+    for step in words.steps:
+        label = f"{before}{step.label}:"
+        fits = len(label) + len(step.command) < WIDTH  # a command that is broken over two lines cannot be copied
+        lines += [f"{label} {step.command}"] if fits else [label, f"  {step.command}"]
+        before = ""
+    return lines
 
 
 def _aligned(rows: Sequence[tuple[str, str, str, str, str]], *, right: tuple[int, ...]) -> list[str]:
-    rows = [(_cut(row[0], 26), *row[1:]) for row in rows]
+    rows = [(cut(row[0], 26), *row[1:]) for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     lines = []
     for row in rows:
@@ -96,13 +122,9 @@ def _aligned(rows: Sequence[tuple[str, str, str, str, str]], *, right: tuple[int
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         line = f"  {cells[0]}   {cells[1]}  {cells[2]}   {cells[3]}   {cells[4]}"
-        lines.append(_cut(line.rstrip(), WIDTH))
+        lines.append(cut(line.rstrip(), WIDTH))
     return lines
 
 
 def _wrapped(text: str, *, indent: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"

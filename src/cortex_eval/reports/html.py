@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from cortex_eval.analysis import OVERALL_NAMES, SETTING_NAMES, Change, Group, Metric, Report, metric_name
+from cortex_eval.analysis import OVERALL_NAMES, SETTING_NAMES, Change, Group, Metric, Report, Unscored, metric_name
+from cortex_eval.core import redact
 from cortex_eval.reports.html_cases import cases_section
-from cortex_eval.reports.text import as_html
+from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.words import (
+    figure_rows,
     interval_of,
     main_metric,
     mean_of,
@@ -20,6 +22,7 @@ from cortex_eval.reports.words import (
     number,
     plural,
     target_label,
+    unscored_remark,
     verdict_words,
     worst_first,
 )
@@ -29,7 +32,7 @@ _FAILED_TONE = ("v-fail", "✕")
 _LABELS = {
     "pass_rate": "Pass rate",
     "overall_score": "Overall score",
-    "latency_ms": "Latency",
+    "latency_ms": "Mean latency",
     "llm_usage_rate": "LLM usage",
     "intent": "Intent accuracy",
     "entities": "Entity F1",
@@ -99,37 +102,49 @@ def _verdict(report: Report) -> str:
     tone, mark = _TONES.get(report.gate.verdict, _FAILED_TONE)
     totals = report.totals
     counts = f"{totals.passed:,} passed, {totals.failed:,} failed, {totals.errors:,} in error"
+    sentences = "".join(f"<p>{as_html(sentence)}</p>" for sentence in (words.sentence, *words.beside))
+    steps = ". ".join(f"{step.label}: <code>{as_html(step.command)}</code>" for step in words.steps)
     return (
         f'<section class="verdict {tone}" aria-label="Verdict"><b>{mark} {words.title}</b><div>'
-        f"<p>{as_html(words.sentence)}</p>"
-        f'<small class="num">{counts}. Exit code {report.exit_code}. '
-        f"{words.next_step}: <code>{as_html(words.command)}</code></small></div></section>"
+        f'{sentences}<small class="num">{counts}. Exit code {report.exit_code}. {steps}</small></div></section>'
     )
 
 
 def _cards(report: Report) -> str:
     limits = _limits(report)
-    first = [name for name in ("overall_score", "pass_rate") if name in report.metrics]
-    names = first + [name for name in report.metrics if name not in first]
-    cards = "".join(_card(report, name, report.metrics[name], limits.get(name)) for name in names)
+    first = ("overall_score", "pass_rate")
+    rows = figure_rows(report)
+    rows.sort(key=lambda row: first.index(row[0]) if row[0] in first else len(first))
+    cards = "".join(
+        _empty_card(name, figure) if isinstance(figure, Unscored) else _card(report, name, figure, limits.get(name))
+        for name, figure in rows
+    )
     if not cards:
         return '<p class="empty">Nothing was scored in this run.</p>'
-    return f'<section class="cards num" aria-label="Scores">{cards}</section>'
+    notes = "".join(f'<p class="note">{as_html(note)}</p>' for note in report.notes)
+    return f'<section class="cards num" aria-label="Scores">{cards}</section>{notes}'
+
+
+def _empty_card(name: str, unscored: Unscored) -> str:
+    detail = f"0/{unscored.total} · {unscored_remark(unscored)}"
+    return (
+        f'<div class="card"><h3>{as_html(_LABELS.get(name, name))}</h3><div class="v">–</div>'
+        f'<div class="d flat">{detail}</div></div>'
+    )
 
 
 def _card(report: Report, name: str, metric: Metric, limit: float | None) -> str:
-    value, detail = mean_of(metric), f"{interval_of(metric)} · {metric.scored}/{metric.total}".removeprefix(" · ")
-    label = _LABELS.get(name, name)
-    if name == "latency_ms" and report.latency_ms.p95 is not None:
-        label, value = "Latency p95", number(report.latency_ms.p95, "ms")
-        detail = f"mean {mean_of(metric)} {interval_of(metric)} · p50 {number(report.latency_ms.p50, 'ms')}"
+    detail = f"{interval_of(metric)} · {metric.scored}/{metric.total}".removeprefix(" · ")
+    if name == "latency_ms":
+        detail += f" · p50 {number(report.latency_ms.p50, 'ms')} · p95 {number(report.latency_ms.p95, 'ms')}"
     if metric.errors and name not in ("pass_rate", "overall_score"):
         detail += f" · {metric.errors} {plural('error', metric.errors)}"
     if limit is not None:
         detail += f" · limit {number(limit, metric.unit)}"
     change = (report.baseline_comparison or {}).get(OVERALL_NAMES.get(name, name))
     return (
-        f'<div class="card"><h3>{as_html(label)}</h3><div class="v">{value}</div>{_whisker(metric, limit)}'
+        f'<div class="card"><h3>{as_html(_LABELS.get(name, name))}</h3><div class="v">{mean_of(metric)}</div>'
+        f"{_whisker(metric, limit)}"
         f'<div class="d flat">{_change(change, metric)}{detail}</div></div>'
     )
 
@@ -174,7 +189,8 @@ def _limits(report: Report) -> dict[str, float]:
 
 def _why(report: Report) -> str:
     rows = "".join(
-        f"<tr><th scope=row>{_name(check.name)}</th><td>{_mark(check.ok)}</td><td>{as_html(check.reason)}</td></tr>"
+        f"<tr><th scope=row>{name_as_html(check.name)}</th><td>{_mark(check.ok)}</td>"
+        f"<td>{as_html(check.reason)}</td></tr>"
         for check in report.gate.checks
     )
     gate = _section("Gate", _table(("Check", "Met", "Why"), rows))
@@ -204,7 +220,7 @@ def _regressions(report: Report) -> str:
         worst = as_html(each.worst_category) if each.worst_category else "–"
         kind = "t-fail" if each.severity == "high" else "t-warn"
         rows += (
-            f"<tr><th scope=row>{_name(SETTING_NAMES.get(each.name, each.name))}</th>"
+            f"<tr><th scope=row>{name_as_html(SETTING_NAMES.get(each.name, each.name))}</th>"
             f'<td><span class="tag {kind}">{each.severity}</span></td><td class=n>{number(each.baseline, unit)}</td>'
             f"<td class=n>{number(each.current, unit)}</td>"
             f'<td class="n down">{arrow} {number(abs(each.diff), unit)}</td>'
@@ -218,15 +234,11 @@ def _error_kinds(report: Report) -> str:
     if not report.error_kinds:
         return ""
     rows = "".join(
-        f"<tr><th scope=row>{_name(kind)}</th><td class=n>{count:,}</td></tr>"
+        f"<tr><th scope=row>{name_as_html(kind)}</th><td class=n>{count:,}</td>"
+        f"<td>{as_html(cut(redact(report.error_messages.get(kind, '')), 300))}</td></tr>"
         for kind, count in report.error_kinds.items()
     )
-    return _section("Errors", _table(("Kind", "Turns"), rows, numeric=range(1, 2)))
-
-
-def _name(text: str) -> str:
-    """A name that may break after an underscore on narrow screens."""
-    return as_html(text).replace("_", "_<wbr>")
+    return _section("Errors", _table(("Kind", "Turns", "The first says"), rows, numeric=range(1, 2)))
 
 
 def _mark(ok: bool) -> str:
@@ -273,12 +285,11 @@ def _group_row(name: str, group: Group, main: str, others: list[str], limit: flo
         f"<td class=n>{mean_of(group.metrics[each]) if each in group.metrics else '–'}</td>" for each in others
     )
     counts = "".join(f"<td class=n>{count:,}</td>" for count in (totals.cases, totals.failed, totals.errors))
-    return f"<tr><th scope=row>{_name(name)}</th><td class=v>{shown}</td>{cells}{counts}</tr>"
+    return f"<tr><th scope=row>{name_as_html(name)}</th><td class=v>{shown}</td>{cells}{counts}</tr>"
 
 
 def _footer(report: Report) -> str:
-    parts = [as_html(note) for note in report.notes]
-    parts.append("Brackets are 95 % intervals; a mean over fewer than all cases says so as scored/total.")
+    parts = ["Brackets are 95 % intervals; a mean over fewer than all cases says so as scored/total."]
     if report.cache_hits:
         noun = "reply" if report.cache_hits == 1 else "replies"
         parts.append(f"{report.cache_hits:,} {noun} came from the cache.")

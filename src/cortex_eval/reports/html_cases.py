@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import orjson
 
 from cortex_eval.analysis import Report, result_row
 from cortex_eval.core import Result, redact
-from cortex_eval.reports.text import as_html
+from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.words import number, plural
 
 CASES_SHOWN = 500
@@ -121,7 +122,7 @@ def _case(case: _Shown, *, is_open: bool) -> str:
     body = "".join(_turn(row, case) for row in case.rows)
     return (
         f'<details class="case"{data}{" open" if is_open else ""}><summary><span class="tag {kind}">{label}</span>'
-        f'<code>{as_html(first.case_id)}</code><span class="ask">{as_html(_cut(redact(said), 300))}</span>'
+        f'<code>{as_html(first.case_id)}</code><span class="ask">{as_html(cut(redact(said), 300))}</span>'
         f'<span class="n num">{number(case.overall)}</span></summary>{_labels(first)}{body}</details>'
     )
 
@@ -178,7 +179,7 @@ def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
     if not scores:
         return '<p class="note">Nothing was scored.</p>'
     rows = "".join(
-        f"<tr><th scope=row>{as_html(name)}</th><td>{_score_tag(score)}</td><td>{_shown(_reason(score))}</td></tr>"
+        f"<tr><th scope=row>{name_as_html(name)}</th><td>{_score_tag(score)}</td><td>{_shown(_reason(score))}</td></tr>"
         for name, score in scores.items()
     )
     head = "<thead><tr><th scope=col>Scorer</th><th scope=col>Score</th><th scope=col>Why</th></tr></thead>"
@@ -200,10 +201,18 @@ def _reason(score: Mapping[str, Any]) -> str:
     if isinstance(error, Mapping):
         return f"{error.get('kind', 'error')}: {error.get('message', '')}"
     reason = str(score.get("reason", ""))
-    measure = score.get("measure")
-    if measure is not None:
-        reason = f"{measure:g} {score.get('unit', '')}".strip() + (f"; {reason}" if reason else "")
-    return reason
+    measure, unit = score.get("measure"), str(score.get("unit", ""))
+    if measure is None or _says(reason, measure, unit):
+        return reason
+    measured = (f"{measure:,.0f}" if abs(measure) >= 100 else f"{measure:.3g}") + f" {unit}".rstrip()
+    return f"{measured}; {reason}" if reason else measured
+
+
+def _says(reason: str, measure: float, unit: str) -> bool:
+    """Whether the reason has the measure in it, rounded in one of the usual ways."""
+    forms = {format(measure, form) for form in ("g", ".0f", ",.0f", ".1f", ".2f", ".3f", ".3g")}
+    numbers = "|".join(re.escape(form) for form in forms)
+    return re.search(rf"(?<![\w.,])(?:{numbers})(?![\d]|[.,]\d)\s*{re.escape(unit)}", reason) is not None
 
 
 def _shown(text: str) -> str:
@@ -213,7 +222,3 @@ def _shown(text: str) -> str:
     left = len(text) - TEXT_SHOWN
     more = f"… {left:,} more {plural('character', left)} in the JSON file"
     return f'{as_html(text[:TEXT_SHOWN])}<span class="soft">{more}</span>'
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from cortex_eval.analysis import Group, Report, result_row
+from cortex_eval.analysis import Group, Report, Unscored, result_row
 from cortex_eval.core import redact
 from cortex_eval.reports.text import as_code, visible
 from cortex_eval.reports.words import (
+    figure_rows,
     interval_of,
     main_metric,
     mean_of,
     number,
     plural,
     target_label,
+    unscored_remark,
     verdict_words,
     worst_first,
 )
@@ -30,7 +32,7 @@ def render_markdown(report: Report) -> str:
     lines = [
         f"# {words.title}: {as_code(report.run.suite)} on {as_code(target_label(report))}",
         "",
-        f"{_plain(words.sentence)} Exit code {report.exit_code}.",
+        f"{_plain(' '.join((words.sentence, *words.beside)))} Exit code {report.exit_code}.",
         "",
         f"Run {as_code(report.run.id)} · {report.timestamp} · dataset {as_code(report.run.dataset.name)}",
         "",
@@ -43,19 +45,24 @@ def render_markdown(report: Report) -> str:
         *_group_table(report, "Tier", dict(report.tiers)),
         *_group_table(report, "Language", dict(report.languages)),
         *_case_table(report),
-        f"{words.next_step}: `{words.command}`",
+        *(f"- {step.label}: `{step.command}`" for step in words.steps),
     ]
     return redact("\n".join(lines) + "\n")
 
 
 def _metric_table(report: Report) -> list[str]:
-    if not report.metrics:
+    rows = figure_rows(report)
+    if not rows:
         return ["Nothing was scored.", ""]
     lines = ["| Metric | Mean | 95 % interval | Scored | Errors |", "|---|---:|---|---:|---:|"]
-    for name, metric in report.metrics.items():
-        cells = (as_code(name), mean_of(metric), interval_of(metric), f"{metric.scored}/{metric.total}", metric.errors)
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return [*lines, ""]
+    for name, metric in rows:
+        if isinstance(metric, Unscored):
+            figures = ("–", "" if metric.errors else unscored_remark(metric), f"0/{metric.total}")
+        else:
+            figures = (mean_of(metric), interval_of(metric), f"{metric.scored}/{metric.total}")
+        lines.append(f"| {' | '.join((as_code(name), *figures, str(metric.errors)))} |")
+    notes = [line for note in report.notes for line in ("", as_code(note, 500))]
+    return [*lines, *notes, ""]
 
 
 def _check_table(report: Report) -> list[str]:

@@ -41,13 +41,23 @@ def as_html(text: str) -> str:
     return _replace_hidden(html.escape(text), lambda found: f'<span class="esc">{_escape(found)}</span>')
 
 
+def name_as_html(text: str) -> str:
+    """A name as HTML that may break after an underscore on narrow screens."""
+    return as_html(text).replace("_", "_<wbr>")
+
+
 def as_code(text: str, width: int = 200) -> str:
     """The text as a Markdown code span on one line, in which no link, image, mention or tag is active."""
     line = " ".join(visible(text).split())
-    line = line if len(line) <= width else line[: width - 1] + "…"
+    line = cut(line, width)
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") or not line else ""
     return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")  # a bare | would end a table cell even in code
+
+
+def cut(text: str, width: int) -> str:
+    """The text, with an ellipsis at its end where it was too long."""
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def neutral_cell(text: str) -> str:

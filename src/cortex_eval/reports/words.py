@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from cortex_eval.analysis import Check, Group, Metric, Report, Verdict
+from cortex_eval.analysis import Check, Group, Metric, Report, Unscored, Verdict
 from cortex_eval.core import RunRecord
 
 TITLES: dict[Verdict, str] = {
@@ -16,6 +17,14 @@ TITLES: dict[Verdict, str] = {
     "error": "Error",
     "inconclusive": "Inconclusive",
 }
+_RUN_FIGURES = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
+
+
+class Step(NamedTuple):
+    """What a reader can do next."""
+
+    label: str
+    command: str
 
 
 class VerdictWords(NamedTuple):
@@ -24,23 +33,37 @@ class VerdictWords(NamedTuple):
     title: str
     sentence: str
     """What happened, the number and the limit."""
-    next_step: str
-    command: str
+    beside: tuple[str, ...]
+    """What got worse than the baseline where something else decided."""
+    steps: tuple[Step, ...]
 
 
-def verdict_words(report: Report) -> VerdictWords:
-    """The verdict as every rendering says it."""
-    verdict = report.gate.verdict
-    run = report.run.id
-    if verdict == "passed" and not report.totals.failed:
-        next_step, command = "Compare later runs with it", f"cortex baseline set {run}"
-    elif verdict == "passed":
-        next_step, command = "See what failed", f"cortex runs show {run} --failed"
-    elif verdict == "error":
-        next_step, command = "Ask again what is missing", f"cortex run --resume {run}"
-    else:
-        next_step, command = "See them", f"cortex runs show {run} --failed"
-    return VerdictWords(TITLES[verdict], _sentence(report), next_step, with_config(command, report.run))
+def verdict_words(report: Report, *, failed_are_shown: bool = False) -> VerdictWords:
+    """The verdict as every rendering says it; `failed_are_shown`: the reader sees the failed cases beside it."""
+    beside: tuple[str, ...] = ()
+    if report.regressions and report.gate.verdict != "regressed":
+        drops = [check for check in report.gate.checks if check.name.startswith("regression.")]
+        beside = tuple(f"Worse than {_baseline_name(report)} too: {check.reason}." for check in drops)
+    steps = tuple(Step(label, with_config(command, report.run)) for label, command in _steps(report, failed_are_shown))
+    return VerdictWords(TITLES[report.gate.verdict], _sentence(report), beside, steps)
+
+
+def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
+    run, totals, verdict = report.run.id, report.totals, report.gate.verdict
+    has_trouble = totals.failed > 0 or totals.errors > 0
+    if verdict == "passed" and not has_trouble:
+        yield Step("Compare later runs with it", f"cortex baseline set {run}")
+    elif failed_are_shown:
+        yield Step("Have it as a page", f"cortex report {run}")
+    elif verdict != "error" or has_trouble:
+        label = {"passed": "See what failed", "error": "See what happened"}.get(verdict, "See them")
+        yield Step(label, f"cortex runs show {run} --failed")
+    if verdict == "error" or totals.errors:
+        yield Step("Ask again what is missing", f"cortex run --resume {run}")
+
+
+def _baseline_name(report: Report) -> str:
+    return report.baseline.name if report.baseline else "the baseline"
 
 
 def with_config(command: str, run: RunRecord) -> str:
@@ -59,6 +82,9 @@ def _sentence(report: Report) -> str:
         if first.worst_category is not None:
             failed = first.worst_category_failed or 0
             words += f" Worst: {first.worst_category}, {failed} failed {plural('case', failed)}."
+    compared = (report.baseline_comparison or {}).values()
+    if report.gate.verdict == "passed" and any(change.current is not None for change in compared):
+        words += f" No regression against {_baseline_name(report)}."
     return words
 
 
@@ -109,6 +135,18 @@ def interval_of(metric: Metric) -> str:
 
 def _decimals(metric: Metric) -> int:
     return 3 if metric.low is not None and metric.high is not None and metric.high - metric.low < 0.01 else 2
+
+
+def figure_rows(report: Report) -> list[tuple[str, Metric | Unscored]]:
+    """Every scorer, those without a number after the others, and then the figures of the run."""
+    ends = [(name, metric) for name, metric in report.metrics.items() if name in _RUN_FIGURES]
+    scorers = [(name, metric) for name, metric in report.metrics.items() if name not in _RUN_FIGURES]
+    return [*scorers, *report.unscored.items(), *ends]
+
+
+def unscored_remark(unscored: Unscored) -> str:
+    """Why a scorer has no number, in a word or two."""
+    return f"{unscored.errors:,} {plural('error', unscored.errors)}" if unscored.errors else "does not apply"
 
 
 def main_metric(report: Report) -> str | None:

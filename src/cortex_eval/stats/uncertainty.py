@@ -62,7 +62,7 @@ def wilson(passed: float, total: float, *, effective_n: float | None = None) -> 
 def all_equal_interval(value: float, n: float) -> Interval | None:
     """The interval of a mean in 0..1 when all n values were the same: never of zero width.
 
-    Values within `EQUAL_WITHIN` count as the same: resampling cosines of 1.0 and 0.9999998 would only show their rounding.
+    Values within `EQUAL_WITHIN` count as the same: resampling 1.0 and 0.9999998 would only show their rounding.
     With n equal values, at most 1 − 0.05^(1/n) of the mass can lie elsewhere (at 95 %; Hanley & Lippman-Hand 1983,
     of which the rule of three is the approximation), and the worst places for it are 0 and 1.
     """
