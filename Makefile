@@ -33,7 +33,8 @@ soak: setup-test ## the long tests
 	@$(BIN)/pytest -m soak
 
 .PHONY: bench
-bench: setup ## measure it
+bench: setup ## measure it, and write benchmarks/results.md
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-deps --require-hashes -r requirements/bench.txt
 	@$(BIN)/python benchmarks/run.py
 
 .PHONY: format

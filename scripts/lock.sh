@@ -19,4 +19,5 @@ for name in all core; do
     uv pip compile "${options[@]}" -c requirements/dev.txt -o "requirements/$name.txt" "${extras[@]}" pyproject.toml
 done
 uv pip compile "${options[@]}" -c requirements/dev.txt -o requirements/build.txt requirements/build.in
+uv pip compile "${options[@]}" -c requirements/dev.txt -o requirements/bench.txt --group pyproject.toml:bench
 wc -l requirements/*.txt | sed 's/^/lock: /'

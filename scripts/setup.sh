@@ -79,5 +79,7 @@ else
 fi || stop "the packages could not be installed; the lines above say why."
 
 "$venv/bin/python" -c 'import cortex_eval' || stop "the package is installed, but cannot be imported."
+# Where Python is told not to write byte code, every start would compile the package anew.
+"$venv/bin/python" -m compileall -q src/cortex_eval >/dev/null || true
 echo "$wanted" >"$stamp"
 say "done in $((SECONDS - began)) s; the command is $venv/bin/cortex"

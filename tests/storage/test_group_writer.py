@@ -67,7 +67,7 @@ async def test_rows_that_nobody_waits_for_are_there_soon(store, writer):
             pass  # no flush, no other row: the writer comes by itself
 
 
-def test_closing_commits_what_is_left(store):
+async def test_closing_commits_what_is_left(store):
     writer = GroupWriter(store.path)
     writer.put(KEEP, row(1))
     writer.close()

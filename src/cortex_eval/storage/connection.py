@@ -45,6 +45,6 @@ def wait_for_lock(step: Callable[[], object]) -> None:
 def broken(path: Path, error: Exception) -> StorageError:
     """The error for a store that cannot be used: what, where, what to do."""
     return StorageError(
-        f"The store {path} cannot be used: {error}. Its bytes were not changed. "
+        f"The store {path} cannot be used: {error}. What was stored before is untouched. "
         f"Keep a copy (cp {path} {path}.backup), then restore one that works or name another file under database.path."
     )
