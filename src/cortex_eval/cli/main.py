@@ -109,6 +109,7 @@ def main() -> NoReturn:
             "Error: this is a bug in Cortex. Nothing that was stored is lost; please report the lines above.", err=True
         )
         code = EXIT_EXECUTION
+    gc.freeze()  # what is left goes with the process: the last collection need not look at it
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -103,10 +103,10 @@ def _verdict(report: Report) -> str:
     totals = report.totals
     counts = f"{totals.passed:,} passed, {totals.failed:,} failed, {totals.errors:,} in error"
     sentences = "".join(f"<p>{as_html(sentence)}</p>" for sentence in (words.sentence, *words.beside))
-    steps = ". ".join(f"{step.label}: <code>{as_html(step.command)}</code>" for step in words.steps)
+    steps = "".join(f"<small>{step.label}: <code>{as_html(step.command)}</code></small>" for step in words.steps)
     return (
         f'<section class="verdict {tone}" aria-label="Verdict"><b>{mark} {words.title}</b><div>'
-        f'{sentences}<small class="num">{counts}. Exit code {report.exit_code}. {steps}</small></div></section>'
+        f'{sentences}<small class="num">{counts}. Exit code {report.exit_code}.</small>{steps}</div></section>'
     )
 
 
