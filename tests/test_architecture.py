@@ -15,7 +15,9 @@ PACKAGE = Path(__file__).parents[1] / "src" / "cortex_eval"
 ROOT = "cortex_eval"
 
 # A room imports only what stands before it. "" is the package itself: its public names come from the rooms before it.
-ROOMS = "core stats llm datasets targets scoring storage review analysis reports config control manifest engine api"
+ROOMS = (
+    "core stats llm datasets targets scoring storage review analysis reports config control manifest outcome engine api"
+)
 ORDER = (*ROOMS.split(), "", "scale", "testing", "demo", "server", "pytest_plugin", "cli")
 SHELLS = ("cli", "server", "pytest_plugin")
 ONLY = {"testing": {"core", "targets"}}

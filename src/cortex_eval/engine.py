@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from cortex_eval.analysis import Baseline, GateSettings, Report, read_baseline, summarise
+from cortex_eval.analysis import Baseline, Report
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
 from cortex_eval.core import (
@@ -22,6 +22,7 @@ from cortex_eval.core import (
     Failure,
     InputError,
     Reply,
+    Result,
     RunRecord,
     StorageError,
     TargetError,
@@ -30,6 +31,7 @@ from cortex_eval.core import (
     to_json,
 )
 from cortex_eval.manifest import begin
+from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.scoring import Scoreboard
 from cortex_eval.storage import Slot, Store
 from cortex_eval.targets import Conversation, cache_key, conversation_at, session_of
@@ -68,21 +70,23 @@ async def execute(
     stop: Stop | None = None,
     resume: str | None = None,
     rescore: str | None = None,
+    see: Callable[[Result], None] | None = None,
 ) -> Report:
     """Carry out a plan, or what is left of it, and say what came of it.
 
     `resume` names a run to go on with; `rescore` names one whose replies are scored anew, without any target call.
+    `see` is shown every result, in order, while the report is made.
     """
     baseline = find_baseline(store, plan.gate.baseline, plan.suite)
     if resume is not None and (settled := store.runs.find(resume)).is_settled:
-        return await asyncio.to_thread(report_on, store, settled.id, plan.gate, baseline)
+        return await asyncio.to_thread(report_on, store, settled.id, plan.gate, baseline, see=see)
     async with nullcontext() if rescore else plan.target:  # first: a target that cannot be had leaves no run behind
         run = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
         play = _Play(plan, store, run, progress or Progress(), stop or Stop())
         with store.runs.held(run.id):
             await play.all_cases()
     with store.runs.held(run.id):
-        return await asyncio.to_thread(play.finish, baseline)
+        return await asyncio.to_thread(play.finish, baseline, see)
 
 
 class _Play:
@@ -247,10 +251,10 @@ class _Play:
                 await self.stop.halt.wait()
         raise _GraceIsOver
 
-    def finish(self, baseline: Baseline | None) -> Report:
+    def finish(self, baseline: Baseline | None, see: Callable[[Result], None] | None) -> Report:
         """What came of the run, kept with it; a run that was stopped stays open for a resume."""
         is_partial = self.progress.done < self.progress.total
-        report = report_on(self.store, self.run.id, self.plan.gate, baseline, is_partial=is_partial)
+        report = report_on(self.store, self.run.id, self.plan.gate, baseline, is_partial=is_partial, see=see)
         manifest = {**self.run.manifest, "gate": self.plan.gate, "cache_hits": report.cache_hits}
         if is_partial and self.stop.reason != "cancelled":
             self.store.runs.pause(self.run.id)
@@ -264,31 +268,6 @@ class _Play:
             )
         run = self.store.runs.find(self.run.id)
         return replace(report, run=run, timestamp=run.finished or report.timestamp)
-
-
-def find_baseline(store: Store, name: str | None, suite: str) -> Baseline | None:
-    """The baseline of this name; a name that is not there is an InputError, before any case is asked."""
-    if name is None:
-        return None
-    kept = store.baselines.find(name, suite)
-    if kept is None:
-        raise InputError(f"There is no baseline {name!r} for {suite}. Make one: cortex baseline set RUN --name {name}.")
-    return read_baseline(kept, name=name)
-
-
-def report_on(
-    store: Store, run_id: str, gate: GateSettings, baseline: Baseline | None = None, *, is_partial: bool = False
-) -> Report:
-    """The report of a run as the store holds it, judged by a gate."""
-    run = store.runs.find(run_id)
-    return summarise(
-        run,
-        partial(store.results.read, run.id),
-        gate=gate,
-        passing_threshold=run.manifest["passing_threshold"],
-        baseline=baseline,
-        is_partial=is_partial,
-    )
 
 
 def _first(errors: BaseExceptionGroup[Exception]) -> Exception:

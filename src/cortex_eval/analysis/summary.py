@@ -83,8 +83,11 @@ def summarise(
 
 
 def _merged(tallies: Iterable[Tally]) -> Tally:
+    parts = list(tallies)
+    if len(parts) == 1:
+        return parts[0]  # a copy of a hundred thousand figures would be for nothing
     merged = Tally()
-    for tally in tallies:
+    for tally in parts:
         merged.merge(tally)
     return merged
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cortex_eval.analysis import Report
@@ -14,8 +14,10 @@ from cortex_eval.cli.options import hint, make_folder, print_json
 from cortex_eval.cli.shown import print_report
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
+from cortex_eval.core import Result
 from cortex_eval.engine import execute
 from cortex_eval.reports import (
+    ResultLines,
     render_html,
     safe_name,
     with_config,
@@ -46,10 +48,11 @@ def play(
         hint(f"Note: {note}")
     codes, documents = [], []
     for number, plan in enumerate(plans, 1):
-        report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore))
-        if report is None:
-            return 128 + _also_stopped(stopped_by, plans[number:])
-        written = write_artifacts(report, output_dir, ("html", "json", "jsonl"))
+        with ResultLines() as lines:
+            report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore, see=lines.add))
+            if report is None:
+                return 128 + _also_stopped(stopped_by, plans[number:])
+            written = write_artifacts(report, output_dir, ("html", "json", "jsonl"), lines=lines)
         if dashboard is not None:
             write_atomically(_own(dashboard, plan, plans), [render_html(report).encode("utf-8", "replace")])
         if as_json:
@@ -81,7 +84,7 @@ def _also_stopped(signal_number: int | None, rest: Sequence[Plan]) -> int:
 
 
 async def _play(
-    plan: Plan, store: Store, *, resume: str | None, rescore: str | None
+    plan: Plan, store: Store, *, resume: str | None, rescore: str | None, see: Callable[[Result], None]
 ) -> tuple[Report | None, int | None]:
     """The report, if the run came to its end, and the first signal that asked it to stop, if one did."""
     stop, progress = Stop(), Progress()
@@ -101,7 +104,7 @@ async def _play(
         loop.add_signal_handler(number, ask_to_stop, number)
     shown = asyncio.create_task(progress_line.show(progress))
     try:
-        report = await execute(plan, store, progress=progress, stop=stop, resume=resume, rescore=rescore)
+        report = await execute(plan, store, progress=progress, stop=stop, resume=resume, rescore=rescore, see=see)
     finally:
         shown.cancel()
         await asyncio.wait([shown])

@@ -68,7 +68,7 @@ def show(run_id: str, failed: bool, config: Path | None, as_json: bool) -> None:
             return
         for line in failed_lines(here.store, report.run) if failed else ():
             out(line)
-        print_report(report, as_json=as_json)
+        print_report(report, as_json=as_json, failed_are_shown=failed)
 
 
 @runs.command()

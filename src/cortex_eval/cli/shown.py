@@ -11,7 +11,7 @@ from typing import Any
 from cortex_eval.analysis import Allowance, GateSettings, Report
 from cortex_eval.cli.options import cut, out, print_json, table, when
 from cortex_eval.core import RunRecord
-from cortex_eval.engine import find_baseline, report_on
+from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.reports import render_console
 from cortex_eval.storage import Store
 
@@ -32,12 +32,12 @@ def report_of(store: Store, name: str) -> Report:
     return report_on(store, record.id, gate, baseline, is_partial=record.status != "completed")
 
 
-def print_report(report: Report, *, as_json: bool, with_results: bool = False) -> None:
+def print_report(report: Report, *, as_json: bool, with_results: bool = False, failed_are_shown: bool = False) -> None:
     """The report on stdout, as people or as machines read it."""
     if as_json:
         print_json(report.to_dict(results=with_results))
     else:
-        out(render_console(report, colour=has_colour()), nl=False)
+        out(render_console(report, colour=has_colour(), failed_are_shown=failed_are_shown), nl=False)
 
 
 def has_colour() -> bool:

@@ -3,7 +3,7 @@
 from cortex_eval.reports.console import render_console
 from cortex_eval.reports.files import Format, safe_name, write_artifacts, write_atomically
 from cortex_eval.reports.html import render_html
-from cortex_eval.reports.machine import Dialect, csv_chunks, json_chunks, jsonl_chunks, row_bytes, seed_row
+from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks, row_bytes, seed_row
 from cortex_eval.reports.markdown import render_markdown
 from cortex_eval.reports.text import neutral_cell, restored_cell, visible
 from cortex_eval.reports.words import VerdictWords, verdict_words, with_config
@@ -11,6 +11,7 @@ from cortex_eval.reports.words import VerdictWords, verdict_words, with_config
 __all__ = [
     "Dialect",
     "Format",
+    "ResultLines",
     "VerdictWords",
     "csv_chunks",
     "json_chunks",

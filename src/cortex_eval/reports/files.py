@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from cortex_eval.analysis import Report
 from cortex_eval.core import InputError, StorageError, did_you_mean
 from cortex_eval.reports.html import render_html
-from cortex_eval.reports.machine import Dialect, csv_chunks, json_chunks, jsonl_chunks
+from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks
 from cortex_eval.reports.markdown import render_markdown
 from cortex_eval.reports.words import moment
 
@@ -28,12 +28,17 @@ _NAMES: dict[Format, str] = {
 
 
 def write_artifacts(
-    report: Report, folder: Path | str, formats: Iterable[str] = ("json", "html"), *, dialect: Dialect = "cortex"
+    report: Report,
+    folder: Path | str,
+    formats: Iterable[str] = ("json", "html"),
+    *,
+    dialect: Dialect = "cortex",
+    lines: ResultLines | None = None,
 ) -> list[Path]:
     """Write the report in these formats, and give back the files in the order asked for.
 
     A run's own earlier files are replaced; those of another run of the same second are left alone, and this run's get
-    the target's name, then a number, behind the time.
+    the target's name, then a number, behind the time. `lines` holds the result rows, if they were taken down already.
     """
     wanted = _checked(formats)
     folder = Path(folder)
@@ -42,7 +47,7 @@ def write_artifacts(
         "markdown": lambda: [render_markdown(report).encode("utf-8", "replace")],
         "json": lambda: json_chunks(report, dialect=dialect, lines=dict(zip(wanted, paths, strict=True)).get("jsonl")),
         "csv": lambda: csv_chunks(report),
-        "jsonl": lambda: jsonl_chunks(report),
+        "jsonl": lambda: jsonl_chunks(report) if lines is None else lines.chunks(),
     }
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

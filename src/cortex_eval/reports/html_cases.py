@@ -15,6 +15,8 @@ from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.words import number, plural
 
 CASES_SHOWN = 500
+PASSED_SHOWN = 100
+"""Of those that passed, when not all cases fit."""
 TEXT_SHOWN = 20_000
 """Characters of one text; the rest is in the JSON file."""
 _TAGS = {
@@ -69,12 +71,13 @@ def _chosen(report: Report) -> list[_Shown]:
     """At most 500 cases, those with a problem before the others; only these are held."""
     problems: list[_Shown] = []
     others: list[_Shown] = []
-    expected = report.totals.failed + report.totals.errors
+    expected = min(report.totals.failed + report.totals.errors, CASES_SHOWN)
+    room = CASES_SHOWN if report.totals.cases <= CASES_SHOWN else PASSED_SHOWN
     for case in _by_case(report):
-        kept = problems if case.state in ("error", "failed") else others
-        if len(kept) < CASES_SHOWN:
+        kept, limit = (problems, CASES_SHOWN) if case.state in ("error", "failed") else (others, room)
+        if len(kept) < limit:
             kept.append(case)
-        if len(problems) >= min(expected, CASES_SHOWN) and len(problems) + len(others) >= CASES_SHOWN:
+        if len(problems) >= expected and len(others) >= room:
             break  # the rest would not be shown
     chosen = [*problems, *others][:CASES_SHOWN]
     return sorted(chosen, key=lambda each: (_ORDER.index(each.state), each.overall if each.overall is not None else 0))

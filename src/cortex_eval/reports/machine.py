@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from types import TracebackType
+from typing import Any, Literal, Self
 
 import orjson
 
@@ -37,6 +39,31 @@ _CSV_COLUMNS = (
     "attempts",
     "latency_ms",
 )
+
+
+class ResultLines:
+    """Result rows taken down while the figures are made, so that a long run is read only once; a temporary file."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `__exit__`
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, result: Result) -> None:
+        """Take down one result; they come in order."""
+        self._file.write(row_bytes(result) + b"\n")
+
+    def chunks(self) -> Iterator[bytes]:
+        """What `jsonl_chunks` would give."""
+        self._file.seek(0)
+        while block := self._file.read(_BLOCK):
+            yield block
 
 
 def json_chunks(report: Report, *, dialect: Dialect = "cortex", lines: Path | None = None) -> Iterator[bytes]:
