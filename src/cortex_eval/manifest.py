@@ -78,7 +78,10 @@ def file_digest(source: DatasetSource) -> str:
 
 def select_cases(plan: Plan, store: Store, dataset_no: int) -> tuple[Sequence[int], Mapping[str, Any]]:
     """The places of the chosen cases in the order of asking, and how they were chosen."""
-    chosen = plan.selection.choose(store.datasets.case_facts(dataset_no))
+    if plan.selection.is_everything:
+        chosen = plan.selection.everything(store.datasets.size_of(dataset_no))
+    else:
+        chosen = plan.selection.choose(store.datasets.case_facts(dataset_no))
     described = {
         "asked": plan.selection.described(),
         "matching": chosen.matching,

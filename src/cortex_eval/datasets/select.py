@@ -59,7 +59,7 @@ class Chosen:
     ordinals: list[int]
     """Places in the dataset, in the order in which they are played."""
     probabilities: Mapping[str, float]
-    """Category → how likely a matching case of it was to be chosen; 1 when all were. Cases without one: ''."""
+    """Category → how likely a matching case of it was to be chosen. Cases without one: ''. Empty: all were."""
     matching: int
     """Cases that fitted, before any sampling."""
     total: int
@@ -126,6 +126,13 @@ class Selection:
         if total and not matching:
             raise InputError(Problem(message=f"No case fits: {self.described()}.", code="nothing_selected"))
         return self._drawn(strata, matching=matching, total=total)
+
+    def everything(self, total: int) -> Chosen:
+        """All of a dataset, shuffled, for a selection that asks for nothing less: the cases need not be looked at."""
+        assert self.is_everything
+        ordinals = list(range(total))
+        random.Random(self.seed).shuffle(ordinals)  # noqa: S311  # see `_drawn`
+        return Chosen(ordinals=ordinals, probabilities={}, matching=total, total=total)
 
     def described(self) -> str:
         """The selection in words."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import orjson
@@ -11,8 +12,9 @@ import orjson
 from cortex_eval.core import Case, DatasetVersion, InputError, case_from_json, did_you_mean
 from cortex_eval.datasets import CaseReader, CaseRow, Facts
 from cortex_eval.storage.database import Database, now
+from cortex_eval.storage.writer import MOST_ROWS, Statement
 
-INSERT_CASE = "INSERT INTO cortex_cases VALUES (?,?,?,?,?,?,?,?,?,?)"
+INSERT_CASE = Statement("INSERT INTO cortex_cases", "(?,?,?,?,?,?,?,?,?,?)")
 
 
 class Datasets:
@@ -50,7 +52,9 @@ class Datasets:
                 (name, secrets.token_hex(8), file, file_sha256, now()),
             ).lastrowid
             assert no is not None
-            connection.executemany(INSERT_CASE, (_case_row(no, row) for row in cases.rows()))
+            rows = (_case_row(no, row) for row in cases.rows())
+            while chunk := list(islice(rows, MOST_ROWS)):
+                connection.execute(INSERT_CASE.sql(len(chunk)), list(chain.from_iterable(chunk)))
             known = connection.execute(
                 "SELECT no FROM cortex_datasets WHERE name=? AND version=?", (name, cases.version)
             ).fetchone()
@@ -62,6 +66,12 @@ class Datasets:
                 (cases.version, cases.cases, file, file_sha256, no),
             )
         return no, cases.version
+
+    def size_of(self, dataset_no: int) -> int:
+        """How many cases a dataset has."""
+        with self._db.reading() as connection:
+            row = connection.execute("SELECT cases FROM cortex_datasets WHERE no=?", (dataset_no,)).fetchone()
+        return int(row[0])
 
     def version_of(self, dataset_no: int) -> str:
         """The content hash of a dataset."""
