@@ -78,15 +78,6 @@ class Reply:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     raw: Any = None  # Any: the target's own payload, kept as it came
 
-    def timed(self, *, total_time_ms: float, attempts: int) -> Reply:
-        """The same reply with its time and attempts; every reply of a run passes here, and `replace` is slow."""
-        copy = object.__new__(Reply)
-        for name in self.__slots__:
-            object.__setattr__(copy, name, getattr(self, name))
-        object.__setattr__(copy, "total_time_ms", total_time_ms)
-        object.__setattr__(copy, "attempts", attempts)
-        return copy
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cortex_eval.core import InputError, Reply, StorageError, TargetError, shorten
 from cortex_eval.targets.base import Conversation, Target
@@ -39,7 +39,7 @@ class Patience:
                     raise
             else:
                 elapsed_ms = (time.perf_counter() - started) * 1000
-                return reply.timed(total_time_ms=round(elapsed_ms, 3), attempts=attempt)
+                return replace(reply, total_time_ms=round(elapsed_ms, 3), attempts=attempt)
             await asyncio.sleep(self._delay_s(attempt))
             attempt += 1
 
