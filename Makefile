@@ -22,7 +22,7 @@ demo: setup ## evaluate the embedded sample services and show where to look next
 
 .PHONY: check
 check: setup lint ## before every commit: format, lint, types and the fast tests; under a minute
-	@$(BIN)/pytest -q -m "not slow and not soak" -n $(WORKERS)
+	@$(BIN)/pytest -q -m "not slow and not soak" -n $(WORKERS) --hypothesis-profile=quick
 
 .PHONY: test
 test: setup-test lint ## everything but the soak tests, with browser and PostgreSQL

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from cortex_eval.storage import Store
 from cortex_eval.testing import ScriptedService
+
+settings.register_profile("quick", max_examples=20)  # for `make check`; `make test` looks harder
 
 CORTEX = Path(sys.executable).with_name("cortex")
 """The installed command."""

@@ -28,6 +28,7 @@ def test_a_row_is_read_checked_and_ready_to_store_in_microseconds(ten_thousand):
     assert min(seconds() for _ in range(5)) / 10_000 < 30e-6  # about 8 µs on a quiet machine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_only_the_ids_are_kept_of_what_was_read(tmp_path, ten_thousand, ending):
     path = tmp_path / f"b.{ending}"

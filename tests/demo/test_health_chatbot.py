@@ -121,6 +121,7 @@ async def test_weakness_4_type_1_diabetes_is_taken_for_type_2(ask: Ask, case_id:
     assert reply["text"].startswith("Type 2 diabetes")
 
 
+@pytest.mark.slow
 async def test_weakness_5_one_topic_is_slow_and_the_others_are_not(ask: Ask) -> None:
     took_s = {}
     for case_id in ("prev-flu-shot", "prev-exercise"):
@@ -148,6 +149,7 @@ async def test_weakness_6_it_forgets_and_contradicts_itself_after_a_medicine(
     assert then_says in (await ask(second, previous=first))["text"]
 
 
+@pytest.mark.slow
 async def test_weakness_7_version_1_1_drops_the_advice_to_ask_from_medicines_and_changes_nothing_else() -> None:
     asked = [turn["input"] for case in CASES.values() for turn in case.get("turns", [case])]
     replies: dict[str, list[dict[str, Any]]] = {}

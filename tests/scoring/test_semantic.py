@@ -109,6 +109,7 @@ def test_a_paraphrase_is_closer_than_something_else(model_cache):
 
 
 @needs_model
+@pytest.mark.slow
 def test_the_graph_is_built_once_and_again_when_the_cached_one_is_damaged(model_cache, monkeypatch):
     (cached,) = model_cache.glob("*.onnx")
     whole = cached.read_bytes()
@@ -256,6 +257,7 @@ async def test_another_embedder_can_be_plugged_in():
 
 
 @needs_model
+@pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "medquad").exists(), reason="the MedQuAD sample is not here")
 def test_the_right_answer_is_the_closest_for_most_questions(model_cache):
     lines = (DATA / "medquad/medquad_qa.jsonl").read_text("utf-8").splitlines()[:40]

@@ -41,6 +41,7 @@ def shape(path: Path) -> dict[str, object]:
         return found
 
 
+@pytest.mark.slow
 def test_alembic_from_nothing_gives_the_same_store_as_the_schema_file(tmp_path):
     fresh = made(tmp_path / "fresh.db")
     migrated = tmp_path / "migrated.db"

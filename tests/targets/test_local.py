@@ -337,6 +337,7 @@ GOOD = [f"case {i}" for i in range(12)]
 FINE = {text: f"fine {text}" for text in GOOD}
 
 
+@pytest.mark.slow
 async def test_p22_whatever_a_process_does_that_case_errors_and_all_others_finish(project):
     bad = ["raise", "exit", "interrupt", "none", "_exit", "segfault", "killed", "close pipes", "block"]
     async with python(project, "behave") as target:
@@ -351,6 +352,7 @@ async def test_p22_whatever_a_process_does_that_case_errors_and_all_others_finis
     }
 
 
+@pytest.mark.slow
 async def test_p22_whatever_an_async_callable_does_all_others_finish(project, monkeypatch):
     monkeypatch.setattr(PythonTarget, "stall_s", 0.2)
     async with python(project, "behave_async") as target:
@@ -363,6 +365,7 @@ async def test_p22_whatever_an_async_callable_does_all_others_finish(project, mo
     assert results["task exits"] == "fine task exits"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["behave", "behave_async"])
 async def test_p22_in_threads_a_blocked_call_leaves_the_others_alone(project, function, monkeypatch):
     monkeypatch.setattr(PythonTarget, "stall_s", 0.2)
@@ -372,6 +375,7 @@ async def test_p22_in_threads_a_blocked_call_leaves_the_others_alone(project, fu
     assert results == {"block": "timeout", "exit": "raised", **FINE}
 
 
+@pytest.mark.slow
 async def test_p22_a_call_that_waits_beside_a_blocked_one_is_repeated(project, monkeypatch):
     """Given up, the one that holds the loop gives its place away, and those that had begun there begin again."""
     monkeypatch.setattr(PythonTarget, "stall_s", 0.1)
