@@ -9,7 +9,8 @@ import pytest
 from made_results import made_case, made_report, made_result, simple_results
 
 from cortex_eval.core import Expected, Reply, Secret
-from cortex_eval.reports import csv_chunks, json_chunks, jsonl_chunks, restored_cell, row_bytes
+from cortex_eval.datasets import restored
+from cortex_eval.reports import csv_chunks, json_chunks, jsonl_chunks, row_bytes
 
 
 def _agent_report():
@@ -126,7 +127,7 @@ def test_the_table_has_a_column_per_scorer_and_no_formula():
     (row,) = csv.DictReader(io.StringIO(b"".join(csv_chunks(report)).decode(), newline=""))
     assert row["accuracy"] == "0.25"
     assert (row["input"], row["reply"]) == ("'=1+1", "'@SUM(A1)")
-    assert restored_cell(row["input"]) == "=1+1"
+    assert restored(row["input"]) == "=1+1"
 
 
 def test_no_known_secret_reaches_a_file():

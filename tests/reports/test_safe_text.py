@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_eval.core import Secret
-from cortex_eval.reports import neutral_cell, restored_cell, visible
+from cortex_eval.datasets import neutralised, restored
+from cortex_eval.reports import visible
 from cortex_eval.reports.text import as_code, as_html
 
 
@@ -48,18 +49,18 @@ def test_html_of_any_text_has_no_tag_of_its_own(text):
 
 @given(st.text())
 def test_neutral_cells_read_back_exactly_and_never_begin_a_formula(text):
-    cell = neutral_cell(text)
-    assert restored_cell(cell) == text
+    cell = neutralised(text)
+    assert restored(cell) == text
     assert not cell.lstrip().startswith(("=", "+", "-", "@"))
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "  =cmd|' /C calc'!A0", "'=1", "\r=1"])
 def test_d17_cells_that_look_like_formulas_are_neutralised(text):
-    assert neutral_cell(text) == f"'{text}"
+    assert neutralised(text) == f"'{text}"
     written = io.StringIO(newline="")
-    csv.writer(written).writerow([neutral_cell(text)])
+    csv.writer(written).writerow([neutralised(text)])
     (read,) = next(csv.reader(io.StringIO(written.getvalue(), newline="")))
-    assert restored_cell(read) == text
+    assert restored(read) == text
 
 
 @pytest.mark.parametrize("text", ["![](http://evil/?q)", "a `tick` b", "``", "", "`", "a | b", "<b>x</b>"])

@@ -5,7 +5,7 @@ from cortex_eval.reports.files import Format, safe_name, write_artifacts, write_
 from cortex_eval.reports.html import render_html
 from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks, row_bytes, seed_row
 from cortex_eval.reports.markdown import render_markdown
-from cortex_eval.reports.text import neutral_cell, restored_cell, visible
+from cortex_eval.reports.text import visible
 from cortex_eval.reports.words import VerdictWords, verdict_words, with_config
 
 __all__ = [
@@ -16,11 +16,9 @@ __all__ = [
     "csv_chunks",
     "json_chunks",
     "jsonl_chunks",
-    "neutral_cell",
     "render_console",
     "render_html",
     "render_markdown",
-    "restored_cell",
     "row_bytes",
     "safe_name",
     "seed_row",

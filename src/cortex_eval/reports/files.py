@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Literal, get_args
 
 from cortex_eval.analysis import Report
 from cortex_eval.core import InputError, StorageError, did_you_mean
+from cortex_eval.datasets import atomic_file
 from cortex_eval.reports.html import render_html
 from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks
 from cortex_eval.reports.markdown import render_markdown
@@ -63,22 +62,11 @@ def write_artifacts(
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
     """Put these bytes in the file; whatever happens on the way, it holds all of them or what it held before."""
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    except OSError as error:
-        raise StorageError(_not_writable(path, error)) from error
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+        with atomic_file(path) as file:
             for chunk in chunks:
                 file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
     except OSError as error:
         raise StorageError(_not_writable(path, error)) from error
-    finally:
-        temporary.unlink(missing_ok=True)  # there only when something went wrong before the rename
 
 
 def safe_name(text: str) -> str:
@@ -119,15 +107,6 @@ def _is_free(path: Path, run_id: str) -> bool:
             return re.search(rb"(?<!\w)%b(?!\w)" % re.escape(run_id.encode()), file.read(65_536)) is not None
     except FileNotFoundError:
         return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _not_writable(path: Path, error: OSError) -> str:

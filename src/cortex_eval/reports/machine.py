@@ -14,7 +14,7 @@ import orjson
 
 from cortex_eval.analysis import Report, report_document, result_row
 from cortex_eval.core import Result, redact, redact_bytes, to_json
-from cortex_eval.reports.text import neutral_cell
+from cortex_eval.datasets import neutralised
 
 Dialect = Literal["cortex", "seed003"]
 _BLOCK = 1 << 20
@@ -105,7 +105,7 @@ def csv_chunks(report: Report) -> Iterator[bytes]:
     scorers = [name for name in report.metrics if name not in _OF_THE_RUN]
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    writer.writerow([*_CSV_COLUMNS, *(neutral_cell(name) for name in scorers)])
+    writer.writerow([*_CSV_COLUMNS, *(neutralised(name) for name in scorers)])
     for rows in _batches(report):
         writer.writerows(_csv_row(result, scorers) for result in rows)
         yield redact(buffer.getvalue()).encode()
@@ -168,7 +168,7 @@ def _csv_row(result: Result, scorers: list[str]) -> list[object]:
     cells += [result.language, result.state, result.overall, result.passed, row["input"], expected, reply.get("text")]
     cells += [f"{error['kind']}: {error['message']}" if error else None, result.attempts, result.latency_ms]
     cells += [row["scores"].get(name, {}).get("value") for name in scorers]
-    return [neutral_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+    return [neutralised(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def _batches(report: Report) -> Iterator[list[Result]]:

@@ -21,7 +21,6 @@ _JOINS = re.compile(
     "(?<=[\u0900-\u0dff])[\u200c\u200d]"  # joiners shape Indic letters, and are part of the word there
     "|(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u200d"  # and hold composed emoji together
 )
-_FORMULA = re.compile(r"'*\s*[=+\-@\t\r]")
 
 
 def visible(text: str) -> str:
@@ -58,16 +57,6 @@ def as_code(text: str, width: int = 200) -> str:
 def cut(text: str, width: int) -> str:
     """The text, with an ellipsis at its end where it was too long."""
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def neutral_cell(text: str) -> str:
-    """A CSV cell that no spreadsheet takes for a formula; `restored_cell` gives the text back exactly."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def restored_cell(text: str) -> str:
-    """What `neutral_cell` was given."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
 
 
 def _replace_hidden(text: str, shown: Callable[[str], str]) -> str:
