@@ -18,7 +18,10 @@ from hypothesis import settings
 from cortex_eval.storage import Store
 from cortex_eval.testing import ScriptedService
 
-settings.register_profile("quick", max_examples=20)  # for `make check`; `make test` looks harder
+# No deadlines: the first example of a process may have to import numpy.
+settings.register_profile("thorough", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=20)  # for `make check`
+settings.load_profile("thorough")
 
 CORTEX = Path(sys.executable).with_name("cortex")
 """The installed command."""

@@ -405,7 +405,7 @@ def test_DU18_a_file_one_byte_over_the_limit_is_refused_before_it_is_read(tmp_pa
 
     assert problem.code == "too_large"
     assert "100 MiB" in problem.message
-    assert time.perf_counter() - start < 0.5
+    assert time.perf_counter() - start < 2
 
 
 def test_DU18_too_many_rows_and_columns_are_refused(write, monkeypatch):

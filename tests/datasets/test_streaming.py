@@ -1,7 +1,6 @@
 """Large datasets stream: little time for a row, and no row is kept."""
 
 import json
-import time
 import tracemalloc
 
 import pytest
@@ -17,15 +16,6 @@ def ten_thousand(tmp_path):
             question = f"What is the recommended dose of drug number {i} for adults?"
             file.write(json.dumps({"id": f"q{i}", "question": question, "ground_truth": f"It is: {i} mg"}) + "\n")
     return path
-
-
-def test_a_row_is_read_checked_and_ready_to_store_in_microseconds(ten_thousand):
-    def seconds():
-        start = time.process_time()
-        assert sum(1 for _ in read_cases(ten_thousand).rows()) == 10_000
-        return time.process_time() - start
-
-    assert min(seconds() for _ in range(5)) / 10_000 < 30e-6  # about 8 µs on a quiet machine
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ async def test_nested_repetition_is_answered_at_once_in_linear_time():
     started = time.perf_counter()
 
     assert await value("a" * 40 + "!", "(a+)+$") == 0
-    assert time.perf_counter() - started < 0.1
+    assert time.perf_counter() - started < 2  # backtracking would take hours
 
 
 async def test_a_pattern_that_takes_too_long_is_an_error_and_not_a_score():

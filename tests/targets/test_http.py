@@ -295,7 +295,7 @@ async def test_f17_a_slow_drip_does_not_outlive_the_time_limit(scripted_service)
             await Patience(timeout_s=0.3, retries=0).ask(target, first_turn())
 
     assert caught.value.kind == "timeout"
-    assert time.monotonic() - started < 0.6
+    assert time.monotonic() - started < 2  # it would drip for ever
 
 
 BAD_URLS = [
