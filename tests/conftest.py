@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from cortex_eval.storage import Store
 from cortex_eval.testing import ScriptedService
 
-# No deadlines: the first example of a process may have to import numpy.
-settings.register_profile("thorough", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=20)  # for `make check`
+# No deadlines: the first example of a process may have to import numpy, and a busy machine is not a failure.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", PATIENT)
+settings.register_profile("quick", PATIENT, max_examples=20)  # for `make check`
 settings.load_profile("thorough")
 
 CORTEX = Path(sys.executable).with_name("cortex")
