@@ -372,9 +372,10 @@ def archive():
         (xlsx(), "XLSX"),
         (archive(), "ZIP"),
         (b"%PDF-1.7\n", "PDF"),
-        (gzip.compress(b"id,input\n1,a\n"), "gzip"),
+        (gzip.compress(b"id,input\n1,a\n", mtime=0), "gzip"),
         (b"PAR1\0\0", "Parquet"),
     ],
+    ids=["png", "xlsx", "zip", "pdf", "gzip", "parquet"],
 )
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json", "a.yaml"])
 def test_DU17_another_type_of_file_is_named(write, content, found, name):
