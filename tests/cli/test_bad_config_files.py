@@ -173,6 +173,16 @@ def test_CF09_a_pattern_that_does_not_compile_is_refused_at_load_with_its_positi
     assert "at position" in message
 
 
+def test_CF10_a_schema_that_refers_outside_is_refused_at_load_and_nothing_is_fetched(clinic):
+    schema = {"properties": {"a": {"$ref": "http://127.0.0.1:1/x"}}}
+    scorers = [{"form": {"kind": "json_schema", "schema": schema}}]
+
+    message = refused(clinic(suites={"clinic": {"dataset": "cases.jsonl", "scorers": scorers}}))
+
+    assert "suites.clinic.scorers.0.form.schema" in message
+    assert "'http://127.0.0.1:1/x' leads outside, and nothing is fetched" in message
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [

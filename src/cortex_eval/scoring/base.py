@@ -53,6 +53,7 @@ scorers: Registry[AnyScorer] = Registry(
         "chrf": "cortex_eval.scoring.text",
         "contains": "cortex_eval.scoring.text",
         "exact": "cortex_eval.scoring.text",
+        "json_schema": "cortex_eval.scoring.json_form",
         "performance": "cortex_eval.scoring.performance",
         "regex": "cortex_eval.scoring.structure",
         "relevance": "cortex_eval.scoring.semantic",
