@@ -6,6 +6,7 @@ BIN := .venv/bin
 WORKERS ?= 2# tests at once
 PROJECT ?= .# the folder with the project file that quick, evaluate, analyze, baseline and test-category work on
 SUITE ?=# a suite of it; empty: its default
+RIVALS ?= $(HOME)/.cache/cortex-rivals# the folder with the tools that bench-rivals compares with
 CORTEX := cd "$(PROJECT)" && "$(CURDIR)/$(BIN)/cortex"
 
 ##@ Use it
@@ -36,6 +37,10 @@ soak: setup-test ## the long tests
 bench: setup ## measure it, and write benchmarks/results.md
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-deps --require-hashes -r requirements/bench.txt
 	@$(BIN)/python benchmarks/run.py
+
+.PHONY: bench-rivals
+bench-rivals: setup ## measure it beside other tools, if their drivers lie beside the repository (INSTALL=1 gets the tools)
+	@$(BIN)/python benchmarks/rivals.py --work "$(RIVALS)" $(if $(INSTALL),--install)
 
 .PHONY: format
 format: setup ## put the code into the house format

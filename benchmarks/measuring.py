@@ -96,12 +96,21 @@ class RunningService:
     def __init__(self, port: int) -> None:
         self.port = port
         self.url = f"http://127.0.0.1:{port}/chat"
+        self._took_s, self._answered = 0.0, 0
+
+    @property
+    def took_ms(self) -> float:
+        """What a call took in the service, on average, in all that was measured so far."""
+        return self._took_s / self._answered * 1000
 
     def stats(self, *, reset: bool = False) -> dict[str, Any]:
         """Its ledger."""
         with closing(HTTPConnection("127.0.0.1", self.port)) as connection:
             connection.request("GET", "/reset" if reset else "/stats")
             found: dict[str, Any] = json.loads(connection.getresponse().read())
+        if reset:
+            self._took_s += found["took_s"]
+            self._answered += found["calls"] + found["judged"]
         return found
 
 
@@ -118,11 +127,11 @@ def service(latency_ms: float = 0) -> Iterator[RunningService]:
 
 
 @contextmanager
-def project(running: RunningService, *, cases: int, at_once: int) -> Iterator[Path]:
+def project(running: RunningService, *, cases: int, at_once: int, text: str = PROJECT) -> Iterator[Path]:
     """A folder with a project file and a dataset, and a store that is not there yet."""
     folder = Path(tempfile.mkdtemp(prefix="cortex-bench-"))
     try:
-        (folder / "cortex.yaml").write_text(PROJECT.format(port=running.port, at_once=at_once))
+        (folder / "cortex.yaml").write_text(text.format(port=running.port, at_once=at_once))
         with (folder / "cases.jsonl").open("w") as file:
             for number in range(cases):
                 answer = "something else" if number % WRONG_EVERY == 0 else answer_to(number)
@@ -144,14 +153,16 @@ def run_cortex(running: RunningService, *, cases: int, at_once: int) -> Took:
     return took
 
 
-def check_stored(folder: Path, cases: int) -> None:
-    """Raise unless the store holds a reply and a score for every case."""
+def check_stored(folder: Path, cases: int, *, passed: int | None = None) -> None:
+    """Raise unless the store holds a reply and a score for every case, and as many passed as should."""
+    if passed is None:
+        passed = cases - len(range(0, cases, WRONG_EVERY))
     with closing(sqlite3.connect(folder / ".cortex" / "cortex.db")) as connection:
         kept = connection.execute(
             "SELECT count(*), sum(passed), count(DISTINCT ordinal) FROM cortex_results "
             "WHERE state IN ('passed', 'failed') AND reply IS NOT NULL AND scores IS NOT NULL"
         ).fetchone()
-    assert kept == (cases, cases - len(range(0, cases, WRONG_EVERY)), cases), kept
+    assert kept == (cases, passed, cases), kept
 
 
 def run_bare(running: RunningService, *, cases: int, at_once: int) -> Took:

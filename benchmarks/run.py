@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from judging import judging
 from measuring import HERE, PYTHON, Finding, with_byte_code
 from resume import resume
 from startup import core_install, starting
@@ -30,6 +31,7 @@ def text_scores() -> list[Finding]:
 MEASURES: dict[str, tuple[str, Callable[[], list[Finding]]]] = {
     "latency": ("10,000 cases, 100 at once, a service that takes 50 ms (best of 3)", with_latency),
     "throughput": ("10,000 cases, 500 at once, a service that answers at once (best of 3)", without_latency),
+    "judging": ("1,000 cases with one judge call each, 50 calls at once, 50 ms for either (best of 3)", judging),
     "memory": ("100,000 cases, 100 at once, a service that answers at once (once)", memory),
     "text": ("`accuracy` beside nltk's sentence BLEU plus `rouge`, 500 pairs (median of 3)", text_scores),
     "start": ("Starting (median of 7)", starting),

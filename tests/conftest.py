@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from cortex_eval.storage import Store
 from cortex_eval.testing import ScriptedService
+from served_postgres import ServedPostgres, served_postgres
 
 # No deadlines: the first example of a process may have to import numpy, and a busy machine is not a failure.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -69,6 +70,22 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """A new store in a real file."""
     with Store(tmp_path / "cortex.db") as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[ServedPostgres]:
+    """A PostgreSQL server of this test process, started with the first test that needs one."""
+    with served_postgres() as server:
+        if server is None:
+            pytest.skip("PostgreSQL is not installed, so its half of the store is not tested: scripts/setup-test.sh")
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: ServedPostgres) -> Iterator[str]:
+    """The URL of an empty database in PostgreSQL."""
+    with postgres_server.database() as url:
+        yield url
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ ROOT = "cortex_eval"
 
 # A room imports only what stands before it. "" is the package itself: its public names come from the rooms before it.
 ROOMS = (
-    "core stats llm datasets targets scoring storage review analysis reports config control manifest outcome engine api"
+    "core stats net llm datasets targets scoring storage review analysis reports config control manifest outcome asking engine api"
 )
 ORDER = (*ROOMS.split(), "", "scale", "testing", "demo", "server", "pytest_plugin", "cli")
 SHELLS = ("cli", "server", "pytest_plugin")
-ONLY = {"testing": {"core", "targets"}}
+ONLY = {"testing": {"core", "net", "targets"}}
 """Rooms that may import less than their place would let them."""
 FROM_ANYWHERE = {"__version__"}
 """Names of the package itself that every room may import."""

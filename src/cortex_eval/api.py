@@ -17,9 +17,10 @@ from cortex_eval.config import DEFAULT_STORE, DatasetSource, Plan
 from cortex_eval.core import Case, InputError, short_repr
 from cortex_eval.datasets import Selection, cases_from
 from cortex_eval.engine import execute
+from cortex_eval.net import BREAK_AFTER, Patience
 from cortex_eval.scoring import AnyScorer, PlannedScorer, plan_scorer
 from cortex_eval.storage import Store
-from cortex_eval.targets import Patience, PythonTarget, Target
+from cortex_eval.targets import PythonTarget, Target
 
 P = ParamSpec("P")
 CasesLike = str | Path | Iterable[Case | Mapping[str, Any]]
@@ -51,21 +52,22 @@ async def evaluate_async(
     `{name: {setting: value}}`, functions marked with `@scorer`, or scorer objects. Everything is kept in `store`; with
     None it is forgotten with the report.
     """
+    asked = target if isinstance(target, Target) else PythonTarget.of(target)
     plan = Plan(
         suite=name,
         dataset=_dataset(cases, fields or {}),
-        target=target if isinstance(target, Target) else PythonTarget.of(target),
+        target=asked,
         target_name=_name_of(target),
         target_version=version,
         scorers=tuple(_planned(scorers)),
         passing_threshold=passing_threshold,
         at_once=at_once,
         repeats=repeats,
-        patience=Patience(timeout_s=timeout_s, retries=retries),
+        patience=Patience(timeout_s=timeout_s, retries=retries, break_after=BREAK_AFTER if asked.is_remote else None),
         gate=GateSettings(thresholds=thresholds or {}),
         selection=Selection(),
     )
-    kept = Store(Path(store)) if store is not None else _temporary_store()
+    kept = Store(store) if store is not None else _temporary_store()
     with kept:
         return await execute(plan, kept, resume=resume)
 

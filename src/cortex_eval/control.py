@@ -45,8 +45,16 @@ class Stop:
         self.drain = asyncio.Event()
         self.halt = asyncio.Event()
         self.reason = ""
+        self.message = ""
 
     def request(self, reason: str) -> None:
         """Ask for it."""
-        (self.halt if self.drain.is_set() else self.drain).set()
-        self.reason = self.reason or reason
+        if self.drain.is_set():
+            self.halt.set()
+        self.pause(reason)
+
+    def pause(self, reason: str, message: str = "") -> None:
+        """Drain, because going on is not possible for now."""
+        if not self.drain.is_set():
+            self.reason, self.message = reason, message
+            self.drain.set()

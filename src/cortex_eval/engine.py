@@ -12,29 +12,27 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from cortex_eval.analysis import Baseline, Report
+from cortex_eval.asking import Answered, Asker, Doubtful, Waiting
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
 from cortex_eval.core import (
     Case,
-    Failure,
     InputError,
-    Reply,
     Result,
     RunRecord,
     StorageError,
     TargetError,
+    Unavailable,
     case_from_json,
-    reply_from_json,
-    to_json,
 )
 from cortex_eval.manifest import begin
+from cortex_eval.net import Outside
 from cortex_eval.outcome import find_baseline, report_on
-from cortex_eval.scoring import Scoreboard
-from cortex_eval.storage import Slot, Store
-from cortex_eval.targets import Conversation, cache_key, conversation_at, session_of
+from cortex_eval.scoring import Scoreboard, opened
+from cortex_eval.storage import Slot, Store, StoredTurn
+from cortex_eval.targets import conversation_at, session_of
 
 CHUNK = 200
 """Cases read from the store at a time."""
@@ -45,21 +43,6 @@ CANCEL_POLL_S = 1.0
 
 class _GraceIsOver(Exception):  # noqa: N818  # not an error: the way out of the task group
     """Calls in flight did not end in time after a request to stop."""
-
-
-class Waiting(NamedTuple):
-    """A case that waits for a slot."""
-
-    ordinal: int
-    repeat: int
-    body: bytes
-
-
-class Answered(NamedTuple):
-    """A turn with its reply, and where the result belongs."""
-
-    slot: Slot
-    reply: Reply
 
 
 async def execute(
@@ -80,11 +63,14 @@ async def execute(
     baseline = find_baseline(store, plan.gate.baseline, plan.suite)
     if resume is not None and (settled := store.runs.find(resume)).is_settled:
         return await asyncio.to_thread(report_on, store, settled.id, plan.gate, baseline, see=see)
+    outside = plan.way_out()
+    plan.target.connect_by(outside.guard, plan.limits)
     async with nullcontext() if rescore else plan.target:  # first: a target that cannot be had leaves no run behind
         run = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
-        play = _Play(plan, store, run, progress or Progress(), stop or Stop())
+        play = _Play(plan, store, outside, run, progress or Progress(), stop or Stop())
         with store.runs.held(run.id):
-            await play.all_cases()
+            async with opened(plan.scorers, outside, store.cache):
+                await play.all_cases()
     with store.runs.held(run.id):
         return await asyncio.to_thread(play.finish, baseline, see)
 
@@ -92,8 +78,13 @@ async def execute(
 class _Play:
     """One run while it goes on."""
 
-    def __init__(self, plan: Plan, store: Store, run: RunRecord, progress: Progress, stop: Stop) -> None:
+    def __init__(
+        self, plan: Plan, store: Store, outside: Outside, run: RunRecord, progress: Progress, stop: Stop
+    ) -> None:
         self.plan, self.store, self.run, self.progress, self.stop = plan, store, run, progress, stop
+        self.outside, self.asker = outside, Asker(plan, store, outside, progress)
+        self.doubts: list[Doubtful] = []
+        self.slots = 0
         self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(run.id)
         self.there = store.results.stored_turns(self.run_no)
         self.waiting: deque[Waiting] = deque()
@@ -101,7 +92,6 @@ class _Play:
         self.reading = asyncio.Lock()
         self.backlog = asyncio.Semaphore(plan.at_once * BACKLOG)
         self.may_ask = run.manifest.get("parent") is None
-        self.uses_cache = plan.target.is_remote and plan.target_version is not None
         progress.total, progress.run_id = len(self.ordinals) * run.repeats, run.id
 
     async def all_cases(self) -> None:
@@ -112,7 +102,8 @@ class _Play:
                 try:
                     async with asyncio.TaskGroup() as group:
                         self.board = Scoreboard(self.plan.scorers, group, passing_threshold=self.plan.passing_threshold)
-                        for _ in range(min(self.plan.at_once, self.progress.total)):
+                        self.slots = min(self.plan.at_once, self.progress.total)
+                        for _ in range(self.slots):
                             group.create_task(self._slot(group))
                 finally:
                     for task in watching:
@@ -132,13 +123,36 @@ class _Play:
             case = case_from_json(waiting.body)
             self.progress.in_flight += 1
             try:
-                answered = await self._ask_turns(case, waiting.ordinal, waiting.repeat)
+                answered = await self._ask_turns(case, waiting)
+            except Unavailable as reason:
+                self.stop.pause(reason.kind, str(reason))
+                return
             finally:
                 self.progress.in_flight -= 1
             if answered is None:
                 self.backlog.release()
             else:
                 group.create_task(self._score_turns(case, answered))
+            if self.doubts and not self.asker.line.is_in_doubt:
+                await self._settle_doubts(group)
+        self.slots -= 1
+        if self.doubts and not self.slots and not self.stop.drain.is_set():
+            self.slots += 1  # the last one looks after what is left
+            await self._settle_doubts(group)
+            await self._slot(group)
+
+    async def _settle_doubts(self, group: asyncio.TaskGroup) -> None:
+        """The target answers again, or nothing is left to ask: what failed before is asked again, or is an error."""
+        doubts, self.doubts = self.doubts, []
+        for doubt in doubts:
+            if self.asker.line.openings > doubt.openings:
+                answered = {each.slot.turn: StoredTurn("pending", each.slot.attempt) for each in doubt.answered}
+                self.there[doubt.waiting.ordinal, doubt.waiting.repeat] = doubt.there | answered
+                self.waiting.append(doubt.waiting)
+                continue
+            await self.asker.save_error(doubt.slot, doubt.error)
+            await self.backlog.acquire()
+            group.create_task(self._score_turns(doubt.case, doubt.answered))
 
     async def _next_case(self) -> Waiting | None:
         """The next case that is not done, for whichever slot asks first; None when there is none, or on a stop."""
@@ -170,50 +184,40 @@ class _Play:
         self.progress.done_before += 1
         return True
 
-    async def _ask_turns(self, case: Case, ordinal: int, repeat: int) -> list[Answered] | None:
+    async def _ask_turns(self, case: Case, waiting: Waiting) -> list[Answered] | None:
         """Play the turns in order, each reply on disk before the next turn; ends early when the target fails.
 
-        None: the conversation is left as it is, for a resume; a stop came between two turns, or nothing may be asked.
+        None: the conversation is left as it is for now: a stop came between two turns, nothing may be asked, or it is
+        not clear yet whose fault a failure is.
         """
-        there = self.there.pop((ordinal, repeat), {})
-        find = partial(self.store.results.stored_replies, self.run_no, ordinal, repeat)
+        there = self.there.pop((waiting.ordinal, waiting.repeat), {})
+        find = partial(self.store.results.stored_replies, self.run_no, waiting.ordinal, waiting.repeat)
         known = await asyncio.to_thread(find) if there else {}
-        session_id = session_of(self.run.id, case.id, repeat)
+        session_id = session_of(self.run.id, case.id, waiting.repeat)
         answered: list[Answered] = []
         for turn in range(len(case.turns)):
             attempt = there[turn].attempt if turn in there else 0
-            slot = Slot(self.run_no, ordinal, repeat, turn, attempt)
+            slot = Slot(self.run_no, waiting.ordinal, waiting.repeat, turn, attempt)
             reply = known.get(turn)
             if reply is None and (self.stop.drain.is_set() if self.may_ask else turn not in there):
                 return None
-            if reply is None and self.may_ask:
+            if reply is None and not self.may_ask:
+                break
+            if reply is None:
                 if turn in there:
                     slot = slot._replace(attempt=attempt + 1)  # the earlier error stays beside the new result
                 turns = conversation_at(case, turn, [each.reply for each in answered], session_id=session_id)
-                reply = await self._ask(turns, slot)
-            if reply is None:
-                break
+                try:
+                    reply = await self.asker.ask(turns, slot)
+                except TargetError as error:
+                    if self.asker.line.is_in_doubt:
+                        doubt = Doubtful(waiting, case, answered, there, slot, error, self.asker.line.openings)
+                        self.doubts.append(doubt)
+                        return None
+                    await self.asker.save_error(slot, error)
+                    break
             answered.append(Answered(slot, reply))
         return answered
-
-    async def _ask(self, turns: Conversation, slot: Slot) -> Reply | None:
-        """The reply to one turn, saved; None when the target did not answer, which is saved too."""
-        key = cache_key(self.plan.target_fingerprint, turns, slot.repeat) if self.uses_cache else ""
-        cached = await asyncio.to_thread(self.store.cache.find, key) if key else None
-        try:
-            if cached is not None:
-                reply = replace(reply_from_json(cached), cached=True)
-                self.progress.cache_hits += 1
-            else:
-                reply = await self.plan.patience.ask(self.plan.target, turns)
-        except TargetError as error:
-            await self.store.results.save_error(slot, Failure(error.kind, str(error)), attempts=error.attempts)
-            return None
-        await self.store.results.save_reply(slot, reply)
-        self.progress.add_cost(reply)
-        if key and cached is None and reply.text:
-            self.store.cache.keep(key, "reply", to_json(reply))
-        return reply
 
     async def _score_turns(self, case: Case, answered: list[Answered]) -> None:
         """Score every turn that was answered and save the verdicts."""
@@ -225,9 +229,12 @@ class _Play:
                 judged = await self.board.judge(case.at(turn), reply, replies if is_last else None)
                 self.store.results.save_verdict(slot, judged)
                 states.append(judged.state)
+        except Unavailable as reason:
+            self.stop.pause(reason.kind, str(reason))  # what was answered is kept, and judged on resume
+        else:
+            self._count(states)
         finally:
             self.backlog.release()
-        self._count(states)
 
     def _count(self, states: Sequence[str]) -> None:
         self.progress.done += 1
@@ -246,6 +253,7 @@ class _Play:
 
     async def _watch_grace(self) -> None:
         await self.stop.drain.wait()
+        self.outside.close(Unavailable("The run is stopping.", kind="stopped"))
         with suppress(TimeoutError):
             async with asyncio.timeout(self.stop.grace_s):
                 await self.stop.halt.wait()

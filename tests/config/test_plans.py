@@ -134,7 +134,7 @@ def test_the_seeds_block_loads_to_the_letter_and_paths_start_at_the_project(tmp_
     (plan,) = make_plans(project, Request(dataset=tmp_path / "datasets" / "patient_inquiries.json"))
 
     assert project.root == tmp_path
-    assert project.store_path == tmp_path / "reports" / "results.db"
+    assert project.store == tmp_path / "reports" / "results.db"
     assert plan.target_name == "chatbot"
     assert plan.patience.timeout_s == 10
     assert (plan.patience.retries, plan.patience.retry_delay_s, plan.at_once) == (2, 1, 5)

@@ -11,9 +11,10 @@ from typing import Any
 from cortex_eval.config import Plan
 from cortex_eval.core import Case, Reply, Score
 from cortex_eval.datasets import Selection
+from cortex_eval.net import Patience
 from cortex_eval.scoring import PlannedScorer, plan_scorer
 from cortex_eval.storage import Store
-from cortex_eval.targets import Patience, Target, targets
+from cortex_eval.targets import Target, targets
 
 
 def cases(count: int) -> list[Case]:

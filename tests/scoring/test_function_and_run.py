@@ -4,7 +4,18 @@ import threading
 
 import pytest
 
-from cortex_eval.core import Case, InputError, JudgeError, Reply, Score, Secret, StorageError, TargetError, Turn
+from cortex_eval.core import (
+    Case,
+    InputError,
+    JudgeError,
+    Reply,
+    Score,
+    Secret,
+    StorageError,
+    TargetError,
+    Turn,
+    Unavailable,
+)
 from cortex_eval.scoring import Batcher, FunctionScorer, PlannedScorer, plan_scorer, run_scorer, scorer, scorers
 from cortex_eval.scoring.text import Contains
 
@@ -108,7 +119,8 @@ async def test_a_function_that_raises_is_a_judge_error_that_names_it_and_hides_s
     [
         (JudgeError("no verdict", kind="refused"), "refused", JudgeError),
         (TargetError("gone", kind="timeout"), "timeout", JudgeError),
-        (StorageError("disk full"), None, StorageError),
+        (StorageError("disk full"), "storage", StorageError),
+        (Unavailable("nothing left to spend", kind="budget"), "budget", Unavailable),
         (asyncio.CancelledError(), None, asyncio.CancelledError),
     ],
 )

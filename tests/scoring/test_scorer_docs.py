@@ -7,7 +7,19 @@ import cortex_eval.scoring as scoring
 from cortex_eval.scoring import scorers
 
 DOCS = (Path(__file__).parents[2] / "docs" / "scorers.md").read_text(encoding="utf-8")
-NAMES = ["accuracy", "bleu", "chrf", "contains", "exact", "performance", "regex", "relevance", "rouge", "safety"]
+NAMES = [
+    "accuracy",
+    "bleu",
+    "chrf",
+    "contains",
+    "exact",
+    "judge",
+    "performance",
+    "regex",
+    "relevance",
+    "rouge",
+    "safety",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from cortex_eval.core import InputError, StorageError
-from cortex_eval.storage import CURRENT_REVISION, Store, migrate, versions
+from cortex_eval.storage import CURRENT_REVISION, Store, migrate, this_process, versions
+from cortex_eval.storage.connection import connect
 
 
 def made(path: Path) -> Path:
@@ -69,21 +70,35 @@ def test_every_migration_of_the_folder_is_known_in_order():
     assert sorted(path.name[:4] for path in folder.glob("[0-9]*.py")) == list(versions.REVISIONS)
 
 
-def test_an_old_store_is_upgraded_after_a_backup(tmp_path, monkeypatch):
-    path = made(tmp_path / "cortex.db")
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("INSERT INTO cortex_cache VALUES ('k', 'reply', 'body', 'now')")
-        connection.execute("UPDATE alembic_version SET version_num='0000'")
-        connection.commit()
-    upgraded = []
-    monkeypatch.setattr(versions, "REVISIONS", ("0000", "0001"))
-    monkeypatch.setattr(versions, "migrate", upgraded.append)
+def old(path: Path) -> Path:
+    """A store of revision 0001, with a run and its result in it."""
+    with closing(sqlite3.connect(made(path))) as connection:
+        connection.executescript(
+            """ALTER TABLE cortex_runs DROP COLUMN epoch; ALTER TABLE cortex_runs DROP COLUMN lease_until;
+            INSERT INTO cortex_datasets VALUES (1, 'd', 'v', 1, '', '', 'then');
+            INSERT INTO cortex_cases VALUES (1, 0, 'c', NULL, NULL, NULL, NULL, NULL, 1, '{}');
+            INSERT INTO cortex_runs VALUES (1, 'abcd', 's', 'paused', 'bot', 'http', NULL, 1, 1, 1, x'00000000', 'then',
+                'then', NULL, '{}', NULL, NULL, NULL, '', 0);
+            INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, cached, timestamp)
+                VALUES (1, 0, 0, 0, 0, 'passed', 1, 0, 'then');
+            UPDATE alembic_version SET version_num='0001';"""
+        )
+    return path
 
-    made(path)
 
-    assert upgraded == [path]
-    with closing(sqlite3.connect(path.with_name("cortex.db.before-0000"))) as backup:
-        assert backup.execute("SELECT body FROM cortex_cache").fetchall() == [("body",)]
+def test_P18_an_old_store_is_upgraded_after_a_backup_and_keeps_every_row(tmp_path):
+    path = old(tmp_path / "cortex.db")
+    before = shape(path)
+
+    with Store(path) as store:
+        assert store.runs.find("abcd").status == "paused"
+        assert [each.state for each in store.results.read("abcd")] == ["passed"]
+        assert store.runs.take_over("abcd", this_process()).epoch == 1
+
+    assert shape(path) == shape(made(tmp_path / "fresh.db"))
+    assert shape(tmp_path / "cortex.db.before-0001") == before
+    with closing(sqlite3.connect(tmp_path / "cortex.db.before-0001")) as backup:
+        assert backup.execute("SELECT state FROM cortex_results").fetchall() == [("passed",)]
 
 
 def test_migrating_a_store_that_is_current_changes_nothing(tmp_path):
@@ -222,8 +237,8 @@ def test_a_new_store_is_for_its_owner_alone_and_keeps_a_log(tmp_path):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_d31_every_connection_syncs_fully_and_holds_foreign_keys(store):
-    with store._db.reading() as connection:
+def test_d31_every_connection_syncs_fully_and_holds_foreign_keys(file_store):
+    with closing(connect(file_store.path)) as connection:
         settings = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "foreign_keys")]
         assert settings == [2, 1]
         assert connection.execute("PRAGMA busy_timeout").fetchone()[0] == 5000

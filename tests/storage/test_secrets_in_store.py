@@ -13,10 +13,11 @@ import pytest
 
 from cortex_eval.analysis import GateSettings
 from cortex_eval.config import Plan
-from cortex_eval.core import Case, Secret
+from cortex_eval.core import Case, Secret, Turn
 from cortex_eval.engine import execute
+from cortex_eval.net import Patience
 from cortex_eval.scoring import plan_scorer, scorer
-from cortex_eval.targets import Patience, targets
+from cortex_eval.targets import targets
 from cortex_eval.testing import Answer
 
 KEY = 'sk-live/7+ "q" ü-0042'
@@ -59,8 +60,8 @@ def files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("version", [None, "1"], ids=["not cached", "cached"])
-async def test_p25_a_secret_in_request_reply_and_error_is_nowhere_on_disk(scripted_service, store, version):
-    bot = scripted_service(echo_the_key)
+async def test_p25_a_secret_in_request_reply_and_error_is_nowhere_on_disk(scripted_service, file_store, version):
+    bot, store = scripted_service(echo_the_key), file_store
     settings = {
         "api_url": bot.url,
         "api_key": Secret(KEY),
@@ -101,3 +102,32 @@ async def test_p25_a_secret_in_request_reply_and_error_is_nowhere_on_disk(script
     with closing(sqlite3.connect(store.path)) as connection:
         stored = connection.execute("SELECT count(*) FROM cortex_results WHERE instr(CAST(reply AS TEXT), '***')")
         assert stored.fetchone()[0] >= 2
+
+
+async def test_p25_scorers_and_later_turns_see_a_reply_as_it_was_kept(scripted_service, file_store):
+    seen = []
+
+    @scorer(name="reads")
+    def reads(reply) -> float:
+        seen.append(reply.text)
+        return 1.0
+
+    bot = scripted_service(lambda call: {"text": f"{call.json['said'][-1]['content']}: {KEY}", "raw": {KEY: 1}})
+    settings = {
+        "api_url": bot.url,
+        "api_key": Secret(KEY),
+        "body": {"said": "{messages}"},
+    }
+    plan = Plan(
+        suite="suite",
+        dataset=[Case(id="two", turns=(Turn(text="one"), Turn(text="two")))],
+        target=targets.build("http", settings),
+        target_name="bot",
+        scorers=(plan_scorer(reads),),
+        gate=GateSettings(),
+    )
+
+    await execute(plan, file_store)
+
+    assert sorted(seen) == ["one: ***", "two: ***"]
+    assert bot.ledger[-1].json["said"][1] == {"role": "assistant", "content": "one: ***"}

@@ -123,8 +123,7 @@ async def test_p05_only_the_last_attempt_is_read_and_the_earlier_one_stays(store
     assert store.results.failed_cases(run) == []
     number = store.runs.numbers(run)[0]
     assert store.results.stored_turns(number) == {(1, 0): {0: ("passed", 1)}}
-    with store._db.reading() as connection:
-        assert connection.execute("SELECT count(*) FROM cortex_results").fetchone() == (2,)
+    assert store._db.fetch("SELECT count(*) FROM cortex_results") == [(2,)]
 
 
 async def test_results_are_read_by_case_repeat_and_turn_whatever_came_first(store):
@@ -149,9 +148,8 @@ async def test_deleting_a_run_deletes_its_results_and_nothing_else(store):
 
     assert [run.id for run in store.runs.all()] == [second]
     assert len(list(store.results.read(second))) == 1
-    with store._db.reading() as connection:
-        assert connection.execute("SELECT count(*) FROM cortex_results").fetchone() == (1,)
-        assert connection.execute("SELECT count(*) FROM cortex_cases").fetchone() == (6,)
+    assert store._db.fetch("SELECT count(*) FROM cortex_results") == [(1,)]
+    assert store._db.fetch("SELECT count(*) FROM cortex_cases") == [(6,)]
 
 
 def test_a_finished_run_has_no_owner_and_keeps_its_summary(store):
@@ -167,11 +165,12 @@ def test_a_finished_run_has_no_owner_and_keeps_its_summary(store):
 def test_the_owner_of_a_run_is_known_to_live_or_not():
     mine = this_process()
 
-    assert is_alive(mine)
-    assert not is_alive("")
-    assert not is_alive("nonsense")
-    assert not is_alive(mine.rpartition(":")[0] + ":1"), "another process has that number now"
-    assert is_alive("elsewhere:1:1"), "what another host does cannot be seen from here"
+    assert is_alive(mine, is_leased=False)
+    assert not is_alive("", is_leased=True)
+    assert not is_alive("nonsense", is_leased=True)
+    assert not is_alive(mine.rpartition(":")[0] + ":1", is_leased=True), "another process has that number now"
+    assert is_alive("elsewhere:1:1", is_leased=True), "what another host does is known by its lease alone"
+    assert not is_alive("elsewhere:1:1", is_leased=False)
 
 
 def test_a_baseline_is_found_by_name_and_suite_and_the_newest_wins(store):

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -14,13 +15,12 @@ from cortex_eval.storage import Store
 
 WRITE = """
 import asyncio, sys
-from pathlib import Path
 from cortex_eval.core import Case, Reply
 from cortex_eval.datasets import cases_from
 from cortex_eval.storage import Slot, Store, this_process
 
 async def main(path, name, count):
-    with Store(Path(path)) as store:
+    with Store(path) as store:
         cases = [Case.of(f"Question {n}", id=str(n)) for n in range(count)]
         no, _ = store.datasets.keep(name, cases_from(cases))
         run = store.runs.create(suite=name, target=("bot", "python", None), dataset_no=no, ordinals=range(count),
@@ -34,71 +34,77 @@ async def main(path, name, count):
                     group.create_task(store.results.save_reply(Slot(run_no, n, 0, 0, 0), Reply(text=f"{name} {n}")))
             store.baselines.keep(name, name, run, {"n": start})
             assert store.runs.find(run).status == "running"
+        await store.flush(run)
         store.runs.pause(run)
 
 asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
 """
 
 
-@pytest.mark.slow
-def test_p12_two_processes_write_one_store(tmp_path):
-    path = tmp_path / "cortex.db"
-    names = ["one", "two"]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITE, str(path), name, "300"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for name in names
-    ]  # fmt: skip
+READ = """
+import sys
+from cortex_eval.storage import Store
+print("ready", flush=True)
+sys.stdin.readline()
+with Store(sys.argv[1]) as store:
+    while True:
+        runs = store.runs.all()
+        for run in runs:
+            list(store.results.read(run.id))
+        if len(runs) == 2 and all(run.status == "paused" for run in runs):
+            break
+"""
+
+
+def start(script: str, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True)
+
+
+def let_go(processes: list[subprocess.Popen[str]]) -> None:
+    """Start them all at the same moment, and see them end well."""
     for process in processes:
         assert process.stdout.readline() == "ready\n", process.communicate()[1]
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
-    for process in processes:
-        assert process.communicate(timeout=60)[1] == ""
-        assert process.returncode == 0
+    assert [process.communicate(timeout=60)[1] for process in processes] == [""] * len(processes)
+    assert [process.returncode for process in processes] == [0] * len(processes)
 
-    with Store(path) as store:
-        for name in names:
-            (run,) = store.runs.all(suite=name)
-            texts = [each.reply.text for each in store.results.read(run.id)]
-            assert texts == [f"{name} {n}" for n in range(300)]
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+@pytest.mark.slow
+def test_P12_processes_that_write_and_read_one_store_do_not_hear_of_locks(store):
+    names = ["one", "two"]
+    let_go([start(WRITE, store.location, name, 300) for name in names] + [start(READ, store.location)])
+
+    for name in names:
+        (run,) = store.runs.all(suite=name)
+        texts = [each.reply.text for each in store.results.read(run.id)]
+        assert texts == [f"{name} {n}" for n in range(300)]
+    if isinstance(store.location, Path):
+        with closing(sqlite3.connect(store.location)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 OPEN = """
 import sys
-from pathlib import Path
 from cortex_eval.storage import Store
 print("ready", flush=True)
 sys.stdin.readline()
-with Store(Path(sys.argv[1])) as store:
+with Store(sys.argv[1]) as store:
     store.baselines.keep(sys.argv[2], "suite", None, {})
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(3))
-def test_processes_that_make_the_store_at_the_same_moment_all_get_it(tmp_path, attempt):
-    path = tmp_path / "cortex.db"
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPEN, str(path), str(number)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for number in range(6)
-    ]  # fmt: skip
-    for process in processes:
-        process.stdout.readline()
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_processes_that_make_the_store_at_the_same_moment_all_get_it(request, tmp_path, database, attempt):
+    location = tmp_path / "cortex.db" if database == "sqlite" else request.getfixturevalue("postgres_url")
 
-    assert [process.communicate(timeout=60)[1] for process in processes] == [""] * 6
-    with Store(path) as store:
+    let_go([start(OPEN, location, number) for number in range(6)])
+
+    with Store(location) as store:
         assert len(store.baselines.all()) == 6
 
 

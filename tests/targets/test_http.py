@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cortex_eval.core import Case, InputError, Reply, Secret, TargetError, ToolCall, Turn
-from cortex_eval.targets import Conversation, Patience, Target, check_url, conversation_at, targets
+from cortex_eval.net import Line, Patience, check_url
+from cortex_eval.targets import Conversation, Target, ask_target, conversation_at, targets
 from cortex_eval.testing import (
     Answer,
     ScriptedService,
@@ -185,7 +186,7 @@ async def test_json_that_is_no_object_has_no_text(scripted_service, body):
 @pytest.mark.parametrize(
     ("status", "kind", "transient"),
     [(400, "status", False), (401, "auth", False), (403, "auth", False), (404, "status", False), (408, "status", True),
-     (429, "status", True), (500, "status", True), (502, "status", True), (503, "status", True),
+     (429, "rate_limited", True), (500, "status", True), (502, "status", True), (503, "status", True),
      (201, "status", False)],
 )  # fmt: skip
 async def test_every_other_status_is_an_error_that_says_whether_to_try_again(scripted_service, status, kind, transient):
@@ -292,7 +293,7 @@ async def test_f17_a_slow_drip_does_not_outlive_the_time_limit(scripted_service)
     started = time.monotonic()
     async with target:
         with pytest.raises(TargetError, match=r"No reply within 0\.3 s") as caught:
-            await Patience(timeout_s=0.3, retries=0).ask(target, first_turn())
+            await ask_target(Line(patience=Patience(timeout_s=0.3, retries=0)), target, first_turn())
 
     assert caught.value.kind == "timeout"
     assert time.monotonic() - started < 2  # it would drip for ever

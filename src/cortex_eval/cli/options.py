@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import category, east_asian_width
 
 import click
 
-from cortex_eval.core import InputError, StorageError, to_json
+from cortex_eval.core import InputError, StorageError, redact, redact_bytes, to_json
 from cortex_eval.reports import visible
+
+if TYPE_CHECKING:  # its room is imported when it is needed
+    from cortex_eval.storage import Location
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 config_option = click.option(
@@ -50,22 +53,23 @@ def open_project(config: Path | None, *, create: bool = False) -> Iterator[Opene
     from cortex_eval.config import DEFAULT_FILES, DEFAULT_OUTPUT, DEFAULT_STORE, load_project
     from cortex_eval.storage import Store
 
-    path, output_dir = Path(DEFAULT_STORE), Path(DEFAULT_OUTPUT)
+    location: Location = Path(DEFAULT_STORE)
+    output_dir = Path(DEFAULT_OUTPUT)
     if config is not None or any(Path(name).is_file() for name in DEFAULT_FILES):
         project = load_project(config, keep_problems=True)
         problems = [each for each in project.problems if each.field.startswith(("database", "output_dir"))]
         if problems:
             raise InputError(problems)
-        path, output_dir = project.store_path, project.output_dir
-    with existing(path, create=create) as place, Store(place) as store:
+        location, output_dir = project.store, project.output_dir
+    with existing(location, create=create) as place, Store(place) as store:
         yield Opened(store, output_dir)
 
 
 @contextmanager
-def existing(path: Path, *, create: bool = False) -> Iterator[Path]:
-    """The path of a store if there is one or if it may be made, else that of one which is forgotten afterwards."""
-    if create or path.exists():
-        yield path
+def existing(location: Location, *, create: bool = False) -> Iterator[Location]:
+    """The place of a store if there is one or if it may be made, else that of one which is forgotten afterwards."""
+    if create or not isinstance(location, Path) or location.exists():
+        yield location
         return
     with TemporaryDirectory(prefix="cortex-") as folder:
         yield Path(folder) / "cortex.db"
@@ -85,7 +89,12 @@ def make_folder(folder: Path) -> None:
 
 
 def out(text: str, *, nl: bool = True) -> None:
-    """A result: on stdout. When its reader has gone (`| head -1`), the command still ends with its own exit code."""
+    """A result: on stdout, without secrets."""
+    _echo(redact(text), nl=nl)
+
+
+def _echo(text: str, *, nl: bool = True) -> None:
+    """When the reader has gone (`| head -1`), the command still ends with its own exit code."""
     try:
         click.echo(text, nl=nl)
     except BrokenPipeError:
@@ -94,16 +103,16 @@ def out(text: str, *, nl: bool = True) -> None:
 
 
 def hint(text: str) -> None:
-    """Something useful that is not the result: on stderr."""
+    """Something useful that is not the result: on stderr, without secrets."""
     try:
-        click.echo(text, err=True)
+        click.echo(redact(text), err=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout."""
-    out(to_json(value).decode())
+    """One JSON document on stdout, without secrets."""
+    _echo(redact_bytes(to_json(value)).decode())
 
 
 def cut(text: str, width: int) -> str:

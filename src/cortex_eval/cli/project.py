@@ -70,6 +70,7 @@ def config() -> None:
 def show_config(config: Path | None, as_json: bool) -> None:
     """The project with defaults filled in and secrets masked."""
     from cortex_eval.config import load_project, resolved
+    from cortex_eval.storage import shown_location
 
     project = load_project(config)
     values = resolved(project)
@@ -78,7 +79,7 @@ def show_config(config: Path | None, as_json: bool) -> None:
         return
     import yaml
 
-    out(f"# {project.path}; store: {project.store_path}; reports: {project.output_dir}")
+    out(f"# {project.path}; store: {shown_location(project.store)}; reports: {project.output_dir}")
     out(yaml.safe_dump(values, sort_keys=False, allow_unicode=True), nl=False)
 
 

@@ -74,7 +74,7 @@ def run(**given: Any) -> int:
     if given["with_results"] and not given["as_json"]:
         raise InputError("--results goes with --json. To see the cases that failed: cortex runs show RUN --failed")
     project = load_project(given["config"], keep_problems=True)
-    with existing(project.store_path, create=not given["dry_run"]) as path, Store(path) as store:
+    with existing(project.store, create=not given["dry_run"]) as place, Store(place) as store:
         if given["resume"]:
             return _resume(project, store, given)
         plans = make_plans(project, _request(store, given))
@@ -92,7 +92,7 @@ def run(**given: Any) -> int:
 def rescore(run_id: str, **given: Any) -> int:
     """Score the stored replies of RUN with the scorers of the project file as it is now; the target is not called."""
     project = load_project(given["config"], keep_problems=True)
-    with existing(project.store_path) as path, Store(path) as store:
+    with existing(project.store) as place, Store(place) as store:
         record = store.runs.find(run_id)
         plans = make_plans(project, _request_of(record))
         return _play(project, plans, store, given, rescore=record.id)

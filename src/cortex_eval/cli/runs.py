@@ -21,7 +21,7 @@ from cortex_eval.cli.options import (
     when,
 )
 from cortex_eval.cli.shown import baseline_text, failed_lines, print_report, report_of, run_facts, run_rows
-from cortex_eval.core import InputError, to_json
+from cortex_eval.core import InputError, redact_bytes, to_json
 from cortex_eval.reports import Dialect, with_config, write_artifacts, write_atomically
 
 FORMATS = ("html", "markdown", "json", "csv", "jsonl")
@@ -154,7 +154,7 @@ def set_baseline(run_id: str, name: str, output_dir: Path | None, config: Path |
         kept = baseline_of(made)
         path = (output_dir or here.output_dir) / "baseline.json"
         make_folder(path.parent)
-        write_atomically(path, [to_json(kept)])
+        write_atomically(path, [redact_bytes(to_json(kept))])
         here.store.baselines.keep(name, made.run.suite, made.run.id, kept)
     if as_json:
         print_json({"name": name, "suite": made.run.suite, "run": made.run.id, "file": str(path)})

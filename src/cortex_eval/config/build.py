@@ -5,19 +5,33 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from cortex_eval.analysis import SETTING_NAMES, Allowance, GateSettings, metric_name
 from cortex_eval.config.document import Document
 from cortex_eval.config.mistakes import NOT_SCORERS, read_block
-from cortex_eval.config.model import ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
+from cortex_eval.config.model import ExecutionModel, ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
+from cortex_eval.config.models import AsksModel, give_model
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
-from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean, is_secret
+from cortex_eval.core import (
+    InputError,
+    KeyPath,
+    Problem,
+    Secret,
+    check_settings,
+    did_you_mean,
+    hide_header,
+    is_likely_secret,
+    is_secret,
+)
 from cortex_eval.datasets import Selection, quick
+from cortex_eval.net import BREAK_AFTER, TIMEOUT_S, Budget, Limits, Patience
 from cortex_eval.scoring import PlannedScorer, check_weights, scorers
-from cortex_eval.targets import Patience, Target, targets
+from cortex_eval.targets import Target, targets
 
 SEED_WEIGHTS = {"accuracy": 0.4, "relevance": 0.3, "safety": 0.2, "performance": 0.1}
 """Seed 000's scorers and weights, used when the project file names none."""
@@ -42,6 +56,7 @@ class Request:
     at_once: int | None = None
     baseline: str | None = None
     fail_under: float | None = None
+    is_offline: bool = False
 
     def as_asked(self) -> dict[str, Any]:
         """What a resume must ask for again."""
@@ -93,11 +108,11 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
                 passing_threshold=threshold,
                 at_once=request.at_once or execution.max_concurrent_tests,
                 repeats=request.repeats or suite.repeat,
-                patience=Patience(
-                    timeout_s=model.timeout_seconds,
-                    retries=execution.retry_count,
-                    retry_delay_s=execution.retry_delay_seconds,
-                ),
+                patience=_patience(execution, model, target),
+                limits=_limits(model),
+                budget=_budget(execution),
+                is_offline=request.is_offline,
+                named_hosts=_named_hosts(project),
                 gate=gate,
                 selection=selection,
                 request={
@@ -109,6 +124,40 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
             )
         )
     return plans
+
+
+def _patience(execution: ExecutionModel, service: ServiceModel, target: Target) -> Patience:
+    return Patience(
+        timeout_s=service.timeout_seconds or TIMEOUT_S,
+        retries=execution.retry_count,
+        retry_delay_s=execution.retry_delay_seconds,
+        requests_per_minute=service.requests_per_minute,
+        tokens_per_minute=service.tokens_per_minute,
+        break_after=BREAK_AFTER if target.is_remote else None,
+        pause_limit_s=execution.pause_limit_seconds,
+    )
+
+
+def _limits(service: ServiceModel) -> Limits:
+    usual = Limits()
+    # Who allows one attempt 90 seconds means it, also when nothing comes for 80 of them.
+    idle_s = service.idle_seconds or service.timeout_seconds or usual.idle_s
+    return Limits(connect_s=service.connect_seconds, idle_s=idle_s)
+
+
+def _budget(execution: ExecutionModel) -> Budget:
+    usd = execution.budget_usd
+    return Budget(
+        usd=None if usd is None else Decimal(str(usd)), calls=execution.budget_calls, tokens=execution.budget_tokens
+    )
+
+
+def _named_hosts(project: Project) -> tuple[str, ...]:
+    """Every host whose address is written in the project file."""
+    services = [each.settings.get(key) for each in project.model.services.values() for key in ("api_url", "base_url")]
+    urls = [*services, *(each.base_url for each in project.model.models.values())]
+    hosts = {urlsplit(url).hostname for url in urls if isinstance(url, str)}
+    return tuple(sorted(host for host in hosts if host))
 
 
 class _Problems:
@@ -238,9 +287,10 @@ def _from_root(settings: Mapping[str, Any], root: Path) -> dict[str, Any]:
 def _hide_headers(headers: object, document: Document, place: KeyPath) -> None:
     """Make what headers hold in the way of keys known as secret, so that no text that leaves repeats it."""
     for name, value in headers.items() if isinstance(headers, dict) else ():
-        if isinstance(value, str) and (is_secret(name) or (*place, "headers", name) in document.from_environment):
-            for part in {value, value.rpartition(" ")[2]}:
-                Secret(part)
+        if isinstance(value, str) and is_likely_secret(name):
+            hide_header(value)
+        elif isinstance(value, str) and (*place, "headers", name) in document.from_environment:
+            Secret(value)
 
 
 def _scorers(
@@ -294,6 +344,9 @@ def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _P
         cls = scorers.find(kind)
         checked = check_settings(cls, settings, owner=".".join(map(str, path)), also=keys_of(ScorerModel))
         scorer = cls(**_from_root(checked, project.root))
+        if isinstance(scorer, AsksModel) and (wrong := give_model(scorer, project)):
+            problems.found += wrong
+            return None
         return PlannedScorer(
             name=name,
             scorer=scorer,

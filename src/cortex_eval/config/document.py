@@ -11,13 +11,26 @@ from typing import Any
 
 import yaml
 
-from cortex_eval.core import InputError, KeyPath, Problem, Spelled, is_secret
+from cortex_eval.core import (
+    InputError,
+    KeyPath,
+    Problem,
+    Secret,
+    Spelled,
+    hide_header,
+    hide_password,
+    is_likely_secret,
+    is_secret,
+)
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 LARGEST_FILE = 5 * 1024 * 1024
 MOST_NODES = 100_000
 """Aliases are followed; a file that grows beyond this while they are is a bomb."""
 DEEPEST = 64
+ENVIRONMENT_FILE = ".env"
+SHORTEST_KEY = 8
+"""Of variables that the project file does not name."""
 AS_WRITTEN = ("version",)
 """Keys whose value is text however it looks: version 2.10 is not 2.1."""
 
@@ -115,13 +128,24 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
 def read_environment(folder: Path) -> dict[str, str]:
     """The variables of this process, and below them those of a `.env` file in the folder."""
     values: dict[str, str] = {}
-    file = folder / ".env"
+    file = folder / ENVIRONMENT_FILE
     if file.is_file():
         for line in _read_text(file).splitlines():
             name, equals, value = line.strip().removeprefix("export ").partition("=")
             if equals and not name.startswith("#"):
                 values[name.strip()] = _unquoted(value.strip())
-    return {**values, **os.environ}
+    found = {**values, **os.environ}
+    for name, value in found.items():
+        # Also what the project file does not name: a target in Python may quote it. Short values may be no keys.
+        if is_likely_secret(name) and len(value) >= SHORTEST_KEY and not value.isalpha() and not os.path.exists(value):  # noqa: PTH110
+            _hide(value)
+    return found
+
+
+def _hide(value: str) -> None:
+    """A value that is a key, or an address with one; it is masked from now on wherever it turns up."""
+    if hide_password(value) == value:
+        Secret(value)
 
 
 def _unquoted(value: str) -> str:
@@ -206,6 +230,7 @@ class _Reader:
         text = str(node.value)
         if "${" in text and node.tag == "tag:yaml.org,2002:str":
             text = VARIABLE.sub(lambda match: self._variable(match, path), text)
+            self._hide(text, path)
             is_whole = VARIABLE.fullmatch(str(node.value)) and path not in self.document.unset
             if not is_whole or _is_text(path):
                 return text
@@ -214,7 +239,15 @@ class _Reader:
             tag = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
             return self._construct(tag, text, path)
         is_number = node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+        if is_number or node.tag == "tag:yaml.org,2002:str":
+            self._hide(text, path)
         return text if is_number and _is_text(path) else self._construct(node.tag, text, path)
+
+    def _hide(self, text: str, path: KeyPath) -> None:
+        """Make known what is secret here before any mistake can be told."""
+        if path and is_secret(path[-1]) and path not in self.document.unset:
+            hide_header(text)
+        hide_password(text)
 
     def _variable(self, match: re.Match[str], path: KeyPath) -> str:
         name, default = match.groups()
@@ -223,6 +256,8 @@ class _Reader:
             self.document.unset[path] = name
             return match[0]
         self.document.from_environment.add(path)
+        if is_likely_secret(name):
+            _hide(value)
         return value
 
     def _construct(self, tag: str, text: str, path: KeyPath) -> Any:

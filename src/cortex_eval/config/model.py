@@ -27,7 +27,13 @@ class ServiceModel:
 
     kind: str | None = _key("What it is; a service named like a kind is that kind.")
     version: str | int | float | None = _key("Of your service. Stated: replies may be cached.")
-    timeout_seconds: Annotated[float, Range(0.001, 3600)] = _key("Limit of one attempt.", 30.0)
+    timeout_seconds: Annotated[float, Range(0.001, 3600)] | None = _key("Limit of one attempt; 120 when not given.")
+    connect_seconds: Annotated[float, Range(0.001, 3600)] = _key("Limit for reaching it.", 5.0)
+    idle_seconds: Annotated[float, Range(0.001, 3600)] | None = _key(
+        "Limit without a byte from it; timeout_seconds when only that is given, else 30."
+    )
+    requests_per_minute: Annotated[float, Range(0.001, 1_000_000)] | None = _key("Calls are spaced to keep to this.")
+    tokens_per_minute: Annotated[float, Range(1, 1_000_000_000)] | None = _key("Of replies that tell their tokens.")
     settings: Mapping[str, Any] = field(default_factory=dict, metadata={"rest": True})
 
 
@@ -40,7 +46,11 @@ class ExecutionModel:
     retry_delay_seconds: Annotated[float, Range(0, 3600)] = _key("Before the second attempt; then doubled.", 1.0)
     pause_limit_seconds: Annotated[float, Range(0, 1_000_000)] = _key("How long a dead target is waited for.", 600.0)
     engine: Literal["local", "ray"] = "local"
-    budget_usd: Amount | None = None
+    budget_usd: Annotated[float, Range(0, 1_000_000_000)] | None = _key(
+        "What a run may cost, judges included; it pauses before it costs more."
+    )
+    budget_calls: Annotated[int, Range(0, 1_000_000_000)] | None = _key("Calls that a run may make.")
+    budget_tokens: Annotated[int, Range(0, 1_000_000_000_000)] | None = _key("Tokens that a run may use.")
     seed: Annotated[int, Range(0, 2**31)] = _key("Order of asking and samples.", 0)
 
 
@@ -102,9 +112,13 @@ class SuiteModel:
 class ModelModel:
     """An LLM that judges may use."""
 
-    base_url: str | None = None
+    base_url: str | None = _key("Of another server than the provider's own.")
     model: str
-    api_key: str | None = None
+    api_key: str | None = _key("When it is not in the provider's usual variable.")
+    timeout_seconds: Annotated[float, Range(0.001, 3600)] | None = _key("Limit of one attempt; 120 when not given.")
+    requests_per_minute: Annotated[float, Range(0.001, 1_000_000)] | None = _key("Calls are spaced to keep to this.")
+    tokens_per_minute: Annotated[float, Range(1, 1_000_000_000)] | None = _key("Of all judges that use it.")
+    prices: Mapping[str, Amount] | None = _key("US dollars per million tokens: input, output, cached_input.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

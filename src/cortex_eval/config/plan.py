@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cortex_eval.analysis import GateSettings
 from cortex_eval.core import Case, to_json
 from cortex_eval.datasets import Selection
+from cortex_eval.net import Budget, Guard, Limits, Outside, Patience
 from cortex_eval.scoring import PlannedScorer
-from cortex_eval.targets import Patience, Target
+from cortex_eval.targets import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,11 @@ class Plan:
     at_once: int = 10
     repeats: int = 1
     patience: Patience = field(default_factory=Patience)
+    limits: Limits = field(default_factory=Limits)
+    budget: Budget = field(default_factory=Budget)
+    is_offline: bool = False
+    """Call nobody but loopback and the hosts that the project file names."""
+    named_hosts: tuple[str, ...] = ()
     gate: GateSettings = field(default_factory=GateSettings)
     selection: Selection = field(default_factory=Selection)
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -55,6 +61,11 @@ class Plan:
     def dataset_name(self) -> str:
         """What people know the dataset by."""
         return self.dataset.name if isinstance(self.dataset, DatasetSource) else "cases"
+
+    def way_out(self) -> Outside:
+        """What all calls of one carrying-out of this plan share."""
+        guard = Guard(is_offline=self.is_offline, named=self.named_hosts)
+        return Outside(at_once=self.at_once, budget=replace(self.budget), guard=guard)
 
     def identity(self) -> dict[str, Any]:
         """What makes results comparable: a run may be resumed only by a plan with the same."""

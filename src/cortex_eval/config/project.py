@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from cortex_eval.config.document import Document, read_document, read_environment
+from cortex_eval.config.document import ENVIRONMENT_FILE, Document, read_document, read_environment
 from cortex_eval.config.mistakes import check_document
 from cortex_eval.config.model import ProjectModel
 from cortex_eval.config.plugins import load_plugins
-from cortex_eval.core import InputError, KeyPath, Problem, is_secret
+from cortex_eval.core import InputError, KeyPath, Problem, hide_password, is_secret, redact
+from cortex_eval.storage import Location, parse_location
 
 DEFAULT_FILES = ("cortex.yaml", "config/config.yaml")
 DEFAULT_STORE = ".cortex/cortex.db"
 MASK = "***"
 ALWAYS_USED: tuple[KeyPath, ...] = (("database",), ("plugins",), ("output_dir",), ("dashboard",))
-_PASSWORD_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,8 @@ class Project:
     model: ProjectModel
     root: Path
     """Relative paths in the project file start here."""
-    store_path: Path
+    store: Location = field(repr=False)
+    """A file, or the URL of a database, which may hold a password: show it with `shown_location`."""
     output_dir: Path
     notes: tuple[str, ...] = field(default=())
     """What the user should know, though it is no mistake."""
@@ -61,7 +62,7 @@ def load_project(path: Path | None = None, *, keep_problems: bool = False) -> Pr
     model, problems = check_document(document)
     problems += unset_variables(document, *ALWAYS_USED)
     problems += load_plugins(document, model.plugins, root)
-    store_path, more = _store_path(document, model, root)
+    store, more = _store(document, model, root)
     problems += more
     if problems and not keep_problems:
         raise all_problems(problems)
@@ -69,9 +70,9 @@ def load_project(path: Path | None = None, *, keep_problems: bool = False) -> Pr
         document=document,
         model=model,
         root=root,
-        store_path=store_path,
+        store=store,
         output_dir=root / model.output_dir,
-        notes=tuple(_notes(document, model)),
+        notes=(*_notes(document, model), *_open_secrets(root)),
         problems=tuple(problems),
         is_named=is_named,
     )
@@ -135,23 +136,29 @@ def _mask(value: Any, path: KeyPath, hidden: set[KeyPath]) -> Any:  # Any: JSON
         return {key: _mask(each, (*path, key), hidden) for key, each in value.items()}
     if isinstance(value, list):
         return [_mask(each, (*path, number), hidden) for number, each in enumerate(value)]
-    return str(_PASSWORD_IN_URL.sub(f"{MASK}@", value)) if isinstance(value, str) else value
+    return redact(hide_password(value)) if isinstance(value, str) else value
 
 
-def _store_path(document: Document, model: ProjectModel, root: Path) -> tuple[Path, list[Problem]]:
+def _store(document: Document, model: ProjectModel, root: Path) -> tuple[Location, list[Problem]]:
     database = model.database
     if isinstance(database, str):
-        url, path = (database, None) if "://" in database else (None, database)
-    else:
-        url, path = database.url, database.path
-        if database.type == "postgresql" and url is None:
-            url = "postgresql://"
-    if url is not None and not url.startswith("sqlite:///"):
-        problem = "only SQLite stores are supported by this version; give database.path, a file."
+        written: str | None = database
+    elif database.type == "postgresql" and not (database.url or "").startswith("postgres"):
+        problem = "a PostgreSQL store needs its url, such as postgresql://user:${PASSWORD}@host:5432/name."
         return root / DEFAULT_STORE, [document.problem(("database",), problem)]
-    if url is not None:
-        path = url.removeprefix("sqlite:///")
-    return root / (path or DEFAULT_STORE), []
+    else:
+        written = database.url or database.path
+    try:
+        return parse_location(written or DEFAULT_STORE, root), []
+    except InputError as error:
+        return root / DEFAULT_STORE, [document.problem(("database",), str(error))]
+
+
+def _open_secrets(root: Path) -> list[str]:
+    file = root / ENVIRONMENT_FILE
+    if os.name != "posix" or not file.is_file() or not file.stat().st_mode & 0o077:
+        return []
+    return [f"{file} can be read by other users of this machine. Make it yours alone: chmod 600 {file}"]
 
 
 def _notes(document: Document, model: ProjectModel) -> list[str]:
@@ -163,8 +170,6 @@ def _notes(document: Document, model: ProjectModel) -> list[str]:
                 place = f"{document.file_of(path)}:{document.line_of(path)}"
                 name = ".".join(map(str, path))
                 notes.append(f"{place}: {name} is written out. Use ${{VARIABLE}} and keep it in .env.")
-    if model.execution.budget_usd is not None:
-        notes.append("execution.budget_usd is read, but no target of this version reports costs: nothing is stopped.")
     if model.execution.engine == "ray":
         notes.append("execution.engine: ray is not there yet; the run is local.")
     return notes

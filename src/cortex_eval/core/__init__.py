@@ -17,10 +17,21 @@ from cortex_eval.core.errors import (
     Problem,
     StorageError,
     TargetError,
+    Unavailable,
     did_you_mean,
 )
 from cortex_eval.core.record import DatasetVersion, Result, RunRecord
-from cortex_eval.core.redact import Secret, is_secret, redact, redact_bytes, shorten
+from cortex_eval.core.redact import (
+    Secret,
+    hide_header,
+    hide_password,
+    is_likely_secret,
+    is_secret,
+    leave_cutting_to_others,
+    redact,
+    redact_bytes,
+    shorten,
+)
 from cortex_eval.core.registry import Registry
 from cortex_eval.core.result import (
     Direction,
@@ -73,6 +84,7 @@ __all__ = [
     "TargetError",
     "ToolCall",
     "Turn",
+    "Unavailable",
     "Usage",
     "__version__",
     "case_from_json",
@@ -80,7 +92,11 @@ __all__ = [
     "check_settings",
     "did_you_mean",
     "expected_from_mapping",
+    "hide_header",
+    "hide_password",
+    "is_likely_secret",
     "is_secret",
+    "leave_cutting_to_others",
     "read_settings",
     "redact",
     "redact_bytes",

@@ -4,6 +4,7 @@ CortexError
 ├── InputError       config, dataset or arguments are not valid     exit 4
 ├── TargetError      the system under test did not answer           case: error_target
 ├── JudgeError       a scorer or judge gave no verdict              case: error_judge
+├── Unavailable      nothing more can be asked for now              run pauses, cases stay pending; exit 3
 └── StorageError     results could not be saved or found            exit 3
 """
 
@@ -47,14 +48,22 @@ class InputError(CortexError):
 class TargetError(CortexError):
     """The system under test did not answer; `kind` says how it failed."""
 
-    def __init__(self, message: str, *, kind: str = "failed", transient: bool = False) -> None:
+    def __init__(
+        self, message: str, *, kind: str = "failed", transient: bool = False, retry_after_s: float | None = None
+    ) -> None:
         super().__init__(message)
         self.kind = kind
-        """connection, timeout, status, not_json, empty, missing_field, too_large, tls, crashed, …"""
+        """connection, timeout, status, rate_limited, auth, not_json, empty, missing_field, too_large, tls, crashed, …"""
         self.transient = transient
         """Worth asking again: the same call may succeed later."""
         self.attempts = 1
         """How often the target was asked before this was given up."""
+        self.retry_after_s = retry_after_s
+        """How long the service asked us to wait."""
+        self.status: int | None = None
+        """Of the HTTP answer, when that is what failed."""
+        self.body = b""
+        """The beginning of that answer, for those who know the service's own words; never shown as it is."""
 
 
 class JudgeError(CortexError):
@@ -65,8 +74,22 @@ class JudgeError(CortexError):
         self.kind = kind
 
 
+class Unavailable(CortexError):
+    """Nothing more can be asked for now: the run pauses and its cases stay pending; `kind` says why."""
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        """target_unavailable, target_auth, rate_limited, budget, stopped"""
+
+
 class StorageError(CortexError):
-    """Results could not be saved or found."""
+    """Results could not be saved or found; `kind` says why."""
+
+    def __init__(self, message: str, *, kind: str = "storage") -> None:
+        super().__init__(message)
+        self.kind = kind
+        """storage, storage_full, database_down, locked, lost_lease"""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -67,6 +67,8 @@ class Reply:
     parse_time_ms: float | None = None
     total_time_ms: float | None = None
     """Of the attempt that succeeded, as seen from here; waiting for a slot or a retry is not in it."""
+    waited_ms: float | None = None
+    """Before that attempt: for a limit, for a retry, for the target to come back; None: not at all."""
     first_token_ms: float | None = None
     attempts: int = 1
     finish_reason: str | None = None

@@ -94,9 +94,8 @@ def check_settings(cls: type, settings: Mapping[str, Any], *, owner: str, also: 
 
 
 def short_repr(value: object, width: int = 80) -> str:
-    """A value as it was found, cut to a readable length."""
-    text = repr(value)
-    return text if len(text) <= width else text[: width - 1] + "…"
+    """A value as it was found, redacted and cut to a readable length."""
+    return shorten(repr(value), width)
 
 
 def wanted(hint: Any) -> str:  # Any: a type, or what typing makes of one

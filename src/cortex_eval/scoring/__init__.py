@@ -9,6 +9,7 @@ from cortex_eval.scoring.base import (
     Scorer,
     scorers,
 )
+from cortex_eval.scoring.bench import Bench, JudgeModel, VerdictCache
 from cortex_eval.scoring.board import Judged, Scoreboard, scores_to_json
 from cortex_eval.scoring.combine import (
     PASSING_THRESHOLD,
@@ -21,6 +22,7 @@ from cortex_eval.scoring.combine import (
 )
 from cortex_eval.scoring.embedding import HOW_TO_INSTALL, Embedder, cache_folder, can_embed, embedders, load_embedder
 from cortex_eval.scoring.function import FunctionScorer, plan_scorer, scorer
+from cortex_eval.scoring.opening import opened
 from cortex_eval.scoring.overlap import bleu, chrf, overlap, rouge_l
 from cortex_eval.scoring.run import Batcher, check_score, run_scorer
 from cortex_eval.scoring.text import normalise
@@ -32,15 +34,18 @@ __all__ = [
     "AnyScorer",
     "BatchScorer",
     "Batcher",
+    "Bench",
     "CaseScorer",
     "Embedder",
     "FunctionScorer",
+    "JudgeModel",
     "Judged",
     "PlannedScorer",
     "ScoreFunction",
     "Scoreboard",
     "Scorer",
     "Verdict",
+    "VerdictCache",
     "Weights",
     "bleu",
     "cache_folder",
@@ -55,6 +60,7 @@ __all__ = [
     "has_indic_script",
     "load_embedder",
     "normalise",
+    "opened",
     "overlap",
     "plan_scorer",
     "rouge_l",

@@ -21,6 +21,9 @@ class Scorer(Protocol):
     - `fingerprint`, a text for what else decides its scores, such as the content of a rules file.
     - `score_batch(pairs)`, a plain method that scores many (case, reply) pairs at once; it is called in a worker
       thread, for work that would hold up the event loop.
+    - `async open(bench)`, called before the first reply of a run, and `async close()`, after the last one: for a scorer
+      that calls somebody. Its calls take their places at `bench.outside`, as those of `await bench.seat(…)` do; one
+      that asks a language model is a `ModelScorer`. `Unavailable` passes through: the case stays pending.
     """
 
     async def score(self, case: Case, reply: Reply) -> Score:
@@ -53,6 +56,7 @@ scorers: Registry[AnyScorer] = Registry(
         "chrf": "cortex_eval.scoring.text",
         "contains": "cortex_eval.scoring.text",
         "exact": "cortex_eval.scoring.text",
+        "judge": "cortex_eval.scoring.judge",
         "json_schema": "cortex_eval.scoring.json_form",
         "performance": "cortex_eval.scoring.performance",
         "regex": "cortex_eval.scoring.structure",

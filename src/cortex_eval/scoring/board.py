@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cortex_eval.core import Case, Failure, JudgeError, Reply, Score, State, to_json
+from cortex_eval.core import Case, Failure, JudgeError, Reply, Score, State, Unavailable, to_json
 from cortex_eval.scoring.base import PlannedScorer
 from cortex_eval.scoring.combine import combine, state_of
 from cortex_eval.scoring.run import Batcher, run_scorer
@@ -23,14 +23,25 @@ class Judged(NamedTuple):
     """The first scorer that gave no answer."""
 
 
+class _Found(NamedTuple):
+    """What scorers said so far."""
+
+    scores: dict[str, Score]
+    failed: dict[str, Failure]
+
+
 class Scoreboard:
     """Scores replies with every scorer of a plan; its batches live in the caller's task group."""
 
     def __init__(self, planned: Sequence[PlannedScorer], group: asyncio.TaskGroup, *, passing_threshold: float) -> None:
         self._planned = planned
         self._passing_threshold = passing_threshold
-        self._by_turn = [each for each in planned if each.level == "turn"]
-        self._by_case = [each for each in planned if each.level == "case"]
+        callers = [each for each in planned if hasattr(each.scorer, "open")]
+        self._together = callers if len(callers) > 1 else []
+        """Scorers that wait for somebody else: one alone gains nothing from a task of its own."""
+        in_turn = [each for each in planned if each not in self._together]
+        self._by_turn = [each for each in in_turn if each.level == "turn"]
+        self._by_case = [each for each in in_turn if each.level == "case"]
         self._batchers = {
             each.name: Batcher(each, group, passing_threshold=passing_threshold)
             for each in self._by_turn
@@ -42,34 +53,63 @@ class Scoreboard:
 
         `conversation` holds all replies when this is the last turn: scorers of whole conversations speak then.
         """
-        scores: dict[str, Score] = {}
-        failed: dict[str, Failure] = {}
+        found = _Found({}, {})
         for planned in self._by_turn:
-            try:
-                scores[planned.name] = await self._score(planned, case, reply)
-            except JudgeError as error:
-                failed[planned.name] = Failure(error.kind, str(error))
+            await self._score(planned, case, reply, found)
         for planned in self._by_case if conversation is not None else ():
-            try:
-                scores[planned.name] = await run_scorer(
-                    planned, case, conversation or (), passing_threshold=self._passing_threshold
-                )
-            except JudgeError as error:
-                failed[planned.name] = Failure(error.kind, str(error))
+            await self._score(planned, case, conversation or (), found)
+        if self._together:
+            await self._score_together(case, reply, conversation, found)
+        scores, failed = found
         verdict = combine(scores, self._planned, passing_threshold=self._passing_threshold, failed=failed)
         return Judged(
             state_of(verdict, failed),
             verdict.overall,
             verdict.passed,
             scores_to_json(scores, failed),
-            next(iter(failed.values()), None),
+            next((failed[each.name] for each in self._planned if each.name in failed), None) if failed else None,
         )
 
-    async def _score(self, planned: PlannedScorer, case: Case, reply: Reply) -> Score:
+    async def _score(self, planned: PlannedScorer, case: Case, reply: Reply | Sequence[Reply], found: _Found) -> None:
+        """Add what one scorer says."""
         batcher = self._batchers.get(planned.name)
-        if batcher is not None:
-            return await batcher.score(case, reply)
-        return await run_scorer(planned, case, reply, passing_threshold=self._passing_threshold)
+        try:
+            if batcher is not None and isinstance(reply, Reply):
+                score = await batcher.score(case, reply)
+            else:
+                score = await run_scorer(planned, case, reply, passing_threshold=self._passing_threshold)
+            found.scores[planned.name] = score
+        except JudgeError as error:
+            found.failed[planned.name] = Failure(error.kind, str(error))
+
+    async def _score_together(
+        self, case: Case, reply: Reply, conversation: Sequence[Reply] | None, found: _Found
+    ) -> None:
+        """Scorers that wait for an answer wait at the same time.
+
+        When nothing more can be asked, those that are asking still get their answers: they are paid for and kept.
+        """
+        stopped: list[Unavailable] = []
+
+        async def score(planned: PlannedScorer, seen: Reply | Sequence[Reply]) -> None:
+            try:
+                await self._score(planned, case, seen, found)
+            except Unavailable as reason:
+                stopped.append(reason)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for planned in self._together:
+                    if planned.level == "turn":
+                        group.create_task(score(planned, reply))
+                    elif conversation is not None:
+                        group.create_task(score(planned, conversation))
+        except (
+            ExceptionGroup
+        ) as errors:  # the store cannot be read, or a bug: whoever catches them looks for the plain one
+            raise errors.exceptions[0] from None
+        if stopped:
+            raise stopped[0]
 
 
 def scores_to_json(scores: Mapping[str, Score], failed: Mapping[str, Failure]) -> bytes:

@@ -8,7 +8,18 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from cortex_eval.core import Case, JudgeError, Reply, Score, StorageError, TargetError, short_repr, shorten, to_json
+from cortex_eval.core import (
+    Case,
+    JudgeError,
+    Reply,
+    Score,
+    StorageError,
+    TargetError,
+    Unavailable,
+    short_repr,
+    shorten,
+    to_json,
+)
 from cortex_eval.scoring.base import BatchScorer, CaseScorer, PlannedScorer, Scorer
 from cortex_eval.scoring.combine import PASSING_THRESHOLD, ROUNDING
 
@@ -37,7 +48,7 @@ async def run_scorer(
         else:
             pairs = [(case, cast("Reply", reply))]
             score = (await asyncio.to_thread(cast("BatchScorer", scorer).score_batch, pairs))[0]
-    except (JudgeError, StorageError):  # the store's trouble is not the scorer's
+    except (JudgeError, StorageError, Unavailable):  # the store's trouble is not the scorer's, nor is an empty purse
         raise
     except Exception as error:  # foreign code: a plugin may raise anything
         raise _as_judge_error(planned, error) from error
@@ -148,7 +159,7 @@ class Batcher:
     def _score_batch(self, pairs: list[tuple[Case, Reply]]) -> list[Score]:
         try:
             scores = list(cast("BatchScorer", self._planned.scorer).score_batch(pairs))
-        except (JudgeError, StorageError):
+        except (JudgeError, StorageError, Unavailable):
             raise
         except Exception as error:  # foreign code: a plugin may raise anything
             raise _as_judge_error(self._planned, error) from error

@@ -1,9 +1,25 @@
 """One store for everything that is kept."""
 
 from cortex_eval.storage.database import now
+from cortex_eval.storage.leases import Lease, Pulse
+from cortex_eval.storage.location import Location, is_url, parse_location, shown_location
 from cortex_eval.storage.owner import this_process
 from cortex_eval.storage.results import Slot, StoredTurn
 from cortex_eval.storage.store import Store
 from cortex_eval.storage.versions import CURRENT_REVISION, migrate
 
-__all__ = ["CURRENT_REVISION", "Slot", "Store", "StoredTurn", "migrate", "now", "this_process"]
+__all__ = [
+    "CURRENT_REVISION",
+    "Lease",
+    "Location",
+    "Pulse",
+    "Slot",
+    "Store",
+    "StoredTurn",
+    "is_url",
+    "migrate",
+    "now",
+    "parse_location",
+    "shown_location",
+    "this_process",
+]

@@ -1,17 +1,18 @@
-"""How every part of the store connects, and what it says when it cannot."""
+"""How every part of the store connects to an SQLite file, and what a failure there means."""
 
 from __future__ import annotations
 
+import errno
 import sqlite3
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from cortex_eval.core import StorageError
+from cortex_eval.storage.trouble import Passing
 
 BUSY_TIMEOUT_S = 5.0
-LOCKED_RETRY_S = 60.0
-"""How long another process may hold the write lock before we give up."""
+"""How long SQLite itself waits for a lock before we hear of it."""
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_IOERR_SHMSIZE = 4874  # the index of the log could not grow; in SQLite's header, not in Python's module
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
@@ -29,17 +30,25 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def wait_for_lock(step: Callable[[], object]) -> None:
-    """Do something that needs the write lock, which another process may hold for a good while."""
-    give_up = time.monotonic() + LOCKED_RETRY_S
-    while True:
-        try:
-            step()
-        except sqlite3.OperationalError as error:
-            if not ("locked" in str(error) or "busy" in str(error)) or time.monotonic() > give_up:
-                raise
-        else:
-            return
+def judge(path: Path, error: Exception) -> Passing | StorageError | None:
+    """What a failure means: it may pass (locked, disk full), or the store is broken; None: it is not the store's.
+
+    An I/O error, above all of fsync, is never assumed away: what the system did with the pages is not known.
+    """
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code & 0xFF in _LOCKED:
+            return Passing("locked", f"another process is writing to {path}")
+        if code & 0xFF == sqlite3.SQLITE_FULL or code == _IOERR_SHMSIZE:
+            return _full(path)
+        return broken(path, error)
+    if isinstance(error, OSError):
+        return _full(path) if error.errno in (errno.ENOSPC, errno.EDQUOT) else broken(path, error)
+    return None
+
+
+def _full(path: Path) -> Passing:
+    return Passing("storage_full", f"no space left for {path}")
 
 
 def broken(path: Path, error: Exception) -> StorageError:

@@ -8,10 +8,15 @@ from typing import Any
 import orjson
 
 from cortex_eval.core import redact_bytes, to_json
-from cortex_eval.storage.database import Database, now
+from cortex_eval.storage.database import Database, now, storable
 from cortex_eval.storage.writer import Statement
 
-INSERT_CACHE = Statement("INSERT OR REPLACE INTO cortex_cache", "(?,?,?,?)")
+INSERT_CACHE = Statement(
+    "INSERT INTO cortex_cache (key, kind, body, created)",
+    "(?,?,?,?)",
+    "ON CONFLICT (key) DO UPDATE SET kind=excluded.kind, body=excluded.body, created=excluded.created",
+    key_size=1,
+)
 
 
 class Cache:
@@ -22,9 +27,8 @@ class Cache:
 
     def find(self, key: str) -> bytes | None:
         """What the cache holds under this key."""
-        with self._db.reading() as connection:
-            row = connection.execute("SELECT body FROM cortex_cache WHERE key=?", (key,)).fetchone()
-        return row[0] if row else None
+        rows = self._db.fetch("SELECT body FROM cortex_cache WHERE key=?", (key,))
+        return rows[0][0] if rows else None
 
     def keep(self, key: str, kind: str, body: bytes) -> None:
         """Keep something that need not be asked for again; on disk with the next group."""
@@ -39,25 +43,26 @@ class Baselines:
 
     def keep(self, name: str, suite: str, run_id: str | None, body: Mapping[str, Any]) -> None:
         """Name a run as what later ones of its suite are compared with."""
-        with self._db.changing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO cortex_baselines VALUES (?,?,?,?,?)",
-                (name, suite, run_id, redact_bytes(to_json(body)), now()),
+        values = (storable(name), storable(suite), run_id, redact_bytes(to_json(body)), now())
+        self._db.change(
+            lambda tx: tx.fetch(
+                "INSERT INTO cortex_baselines (name, suite, run_id, body, created) VALUES (?,?,?,?,?) "
+                "ON CONFLICT (name, suite) DO UPDATE SET run_id=excluded.run_id, body=excluded.body, "
+                "created=excluded.created",
+                values,
             )
+        )
 
     def find(self, name: str, suite: str = "") -> Mapping[str, Any] | None:
         """What was kept under this name for this suite."""
-        with self._db.reading() as connection:
-            row = connection.execute(
-                "SELECT body FROM cortex_baselines WHERE name=? AND (?='' OR suite=?) ORDER BY created DESC",
-                (name, suite, suite),
-            ).fetchone()
-        body: Mapping[str, Any] | None = orjson.loads(row[0]) if row else None
+        rows = self._db.fetch(
+            "SELECT body FROM cortex_baselines WHERE name=? AND (?='' OR suite=?) ORDER BY created DESC",
+            (name, suite, suite),
+        )
+        body: Mapping[str, Any] | None = orjson.loads(rows[0][0]) if rows else None
         return body
 
     def all(self) -> list[tuple[str, str, str | None, str]]:
         """Name, suite, run and date of every baseline."""
-        with self._db.reading() as connection:
-            return connection.execute(
-                "SELECT name, suite, run_id, created FROM cortex_baselines ORDER BY name, suite"
-            ).fetchall()
+        rows = self._db.fetch("SELECT name, suite, run_id, created FROM cortex_baselines")
+        return sorted((name, suite, run_id, created) for name, suite, run_id, created in rows)

@@ -12,13 +12,13 @@ def this_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
 
 
-def is_alive(owner: str) -> bool:
-    """Whether that process still lives; one on another host is taken to be alive."""
+def is_alive(owner: str, *, is_leased: bool) -> bool:
+    """Whether that process still lives; one on another host cannot be seen from here, and its lease must do."""
     host, _, rest = owner.rpartition(":")[0].rpartition(":")
     if not owner or not rest.isdigit():
         return False
     if host != socket.gethostname():
-        return True
+        return is_leased
     started = _started(int(rest))
     return started is not None and owner == f"{host}:{rest}:{started}"
 

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
 
 from cortex_eval.core import Failure, Reply, Result, State, redact, redact_bytes, reply_from_json, reply_to_json
 from cortex_eval.scoring import Judged
-from cortex_eval.storage.database import Database, now
+from cortex_eval.storage.database import Database, Row, now, storable
+from cortex_eval.storage.leases import Leases
 from cortex_eval.storage.writer import Statement
 
+FENCED = "(SELECT no FROM cortex_runs WHERE no=? AND epoch=? /*FOR SHARE*/)"
+"""A run's number, or nothing when the run has another epoch by now; a result without a run is refused."""
 INSERT_REPLY = Statement(
-    """INSERT OR IGNORE INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms,
-    cached, timestamp, reply, raw)""",
-    "(?,?,?,?,?,'pending',?,?,?,?,?,?)",
+    """INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms, cached,
+    timestamp, reply, raw)""",
+    f"({FENCED},?,?,?,?,'pending',?,?,?,?,?,?)",
+    "ON CONFLICT (run_no, ordinal, repeat, turn, attempt) DO NOTHING",
+    is_fenced=True,
 )
 INSERT_ERROR = Statement(
-    """INSERT OR IGNORE INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, cached,
-    timestamp, error_kind, error_message)""",
-    "(?,?,?,?,?,'error_target',?,0,?,?,?)",
+    """INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, cached, timestamp,
+    error_kind, error_message)""",
+    f"({FENCED},?,?,?,?,'error_target',?,0,?,?,?)",
+    "ON CONFLICT (run_no, ordinal, repeat, turn, attempt) DO NOTHING",
+    is_fenced=True,
 )
 UPDATE_VERDICT = Statement(  # the row is there; as an upsert, many verdicts are one statement
-    """INSERT INTO cortex_results (state, overall, passed, scores, error_kind, error_message, run_no, ordinal, repeat,
-    turn, attempt, attempts, cached, timestamp)""",
-    "(?,?,?,?,?,?,?,?,?,?,?,1,0,'')",
+    """INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, overall, passed, scores, error_kind,
+    error_message, attempts, cached, timestamp)""",
+    f"({FENCED},?,?,?,?,?,?,?,?,?,?,1,0,'')",
     """ON CONFLICT (run_no, ordinal, repeat, turn, attempt) DO UPDATE SET state=excluded.state,
     overall=excluded.overall, passed=excluded.passed, scores=excluded.scores, error_kind=excluded.error_kind,
     error_message=excluded.error_message""",
+    is_fenced=True,
+    key_size=6,
 )
 LAST_ATTEMPT = """NOT EXISTS (SELECT 1 FROM cortex_results later WHERE later.run_no=r.run_no
     AND later.ordinal=r.ordinal AND later.repeat=r.repeat AND later.turn=r.turn AND later.attempt>r.attempt)"""
@@ -59,94 +69,103 @@ class StoredTurn(NamedTuple):
 
 
 class Results:
-    """The results of every run."""
+    """The results of every run. They are written by whoever holds the run, and by nobody else."""
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def __init__(self, db: Database, leases: Leases) -> None:
+        self._db, self._leases = db, leases
 
-    async def save_reply(self, slot: Slot, reply: Reply) -> None:
-        """Keep a reply; it is on disk when this returns."""
+    async def save_reply(self, slot: Slot, reply: Reply) -> Reply:
+        """Keep a reply; it is on disk when this returns, which gives the reply as it was kept: without secrets."""
         body, raw = reply_to_json(reply)
+        kept, kept_raw = redact_bytes(body), raw and redact_bytes(raw)
         await self._db.writer.write(
             INSERT_REPLY,
             (
-                *slot,
+                *self._place(slot),
                 reply.attempts,
                 reply.total_time_ms,
-                reply.cached,
+                int(reply.cached),
                 now(),
-                redact_bytes(body),
-                raw and redact_bytes(raw),
+                kept,
+                kept_raw,
             ),
         )
+        if kept is body and kept_raw is raw:
+            return reply
+        return replace(reply_from_json(kept), raw=kept_raw and orjson.loads(kept_raw))
 
     async def save_error(self, slot: Slot, failure: Failure, *, attempts: int) -> None:
         """Keep that the target did not answer; it is on disk when this returns."""
-        await self._db.writer.write(INSERT_ERROR, (*slot, attempts, now(), failure.kind, redact(failure.message)))
+        kind, message = _told(failure)
+        await self._db.writer.write(INSERT_ERROR, (*self._place(slot), attempts, now(), kind, message))
 
     def save_verdict(self, slot: Slot, judged: Judged) -> None:
         """Keep what the scorers said; on disk with the next group, and at the latest with `flush`."""
-        kind, message = (judged.failure.kind, redact(judged.failure.message)) if judged.failure else (None, None)
+        passed = None if judged.passed is None else int(judged.passed)
+        scores = redact_bytes(judged.scores_json)
         self._db.writer.put(
             UPDATE_VERDICT,
-            (judged.state, judged.overall, judged.passed, redact_bytes(judged.scores_json), kind, message, *slot),
+            (*self._place(slot), judged.state, judged.overall, passed, scores, *_told(judged.failure)),
         )
+
+    def _place(self, slot: Slot) -> tuple[int, ...]:
+        return (slot.run_no, self._leases.epoch_of(slot.run_no), *slot[1:])
 
     def stored_turns(self, run_no: int) -> dict[tuple[int, int], dict[int, StoredTurn]]:
         """What is there of a run: by case and repeat, the last attempt of each turn."""
         there: dict[tuple[int, int], dict[int, StoredTurn]] = {}
-        with self._db.reading() as connection:
-            rows = connection.execute(
-                "SELECT ordinal, repeat, turn, state, attempt FROM cortex_results WHERE run_no=? ORDER BY attempt",
-                (run_no,),
-            )
-            for ordinal, repeat, turn, state, attempt in rows:
-                there.setdefault((ordinal, repeat), {})[turn] = StoredTurn(state, attempt)
+        rows = self._db.stream(
+            "SELECT ordinal, repeat, turn, state, attempt FROM cortex_results WHERE run_no=? "
+            "ORDER BY ordinal, repeat, turn, attempt",
+            (run_no,),
+        )
+        for ordinal, repeat, turn, state, attempt in rows:
+            there.setdefault((ordinal, repeat), {})[turn] = StoredTurn(state, attempt)
         return there
 
     def stored_replies(self, run_no: int, ordinal: int, repeat: int) -> dict[int, Reply]:
         """The replies of one conversation by turn, each from its last attempt."""
-        with self._db.reading() as connection:
-            rows = connection.execute(
-                "SELECT turn, reply FROM cortex_results WHERE run_no=? AND ordinal=? AND repeat=? "
-                "AND reply IS NOT NULL ORDER BY attempt",
-                (run_no, ordinal, repeat),
-            ).fetchall()
+        rows = self._db.fetch(
+            "SELECT turn, reply FROM cortex_results WHERE run_no=? AND ordinal=? AND repeat=? "
+            "AND reply IS NOT NULL ORDER BY attempt",
+            (run_no, ordinal, repeat),
+        )
         return {turn: reply_from_json(reply) for turn, reply in rows}
 
     def read(
-        self, run_id: str, *, with_cases: bool = True, where: str = "1", parameters: Sequence[Any] = ()
+        self, run_id: str, *, with_cases: bool = True, where: str = "TRUE", parameters: Sequence[Any] = ()
     ) -> Iterator[Result]:
         """The results of a run by case, repeat and turn, the last attempt of each; read as they are asked for."""
         body = "c.body" if with_cases else "NULL"
-        with self._db.reading() as connection:
-            rows = connection.execute(
-                f"""SELECT c.case_id, r.ordinal, r.repeat, r.turn, r.attempt, r.state, r.overall, r.passed, r.attempts,
-                    r.latency_ms, r.cached, r.timestamp, r.error_kind, r.error_message, r.scores, r.reply, {body},
-                    c.category, c.tier, c.language, c.cluster_id, c.tags
-                FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
-                JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
-                WHERE u.id=? AND {LAST_ATTEMPT} AND ({where}) ORDER BY r.ordinal, r.repeat, r.turn""",  # noqa: S608
-                (run_id, *parameters),
-            )
-            rows.arraysize = 200
-            while chunk := rows.fetchmany():
-                for row in chunk:
-                    yield _result(run_id, row)
+        rows = self._db.stream(
+            f"""SELECT c.case_id, r.ordinal, r.repeat, r.turn, r.attempt, r.state, r.overall, r.passed, r.attempts,
+                r.latency_ms, r.cached, r.timestamp, r.error_kind, r.error_message, r.scores, r.reply, {body},
+                c.category, c.tier, c.language, c.cluster_id, c.tags
+            FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
+            JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
+            WHERE u.id=? AND {LAST_ATTEMPT} AND ({where}) ORDER BY r.ordinal, r.repeat, r.turn""",  # noqa: S608
+            (run_id, *parameters),
+        )
+        for row in rows:
+            yield _result(run_id, row)
 
     def failed_cases(self, run_id: str) -> list[str]:
         """The cases of a run that did not pass, errors included."""
-        with self._db.reading() as connection:
-            rows = connection.execute(
-                f"""SELECT DISTINCT c.case_id FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
-                JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
-                WHERE u.id=? AND r.state != 'passed' AND {LAST_ATTEMPT} ORDER BY r.ordinal""",  # noqa: S608
-                (run_id,),
-            ).fetchall()
+        rows = self._db.fetch(
+            f"""SELECT c.case_id FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
+            JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
+            WHERE u.id=? AND r.state != 'passed' AND {LAST_ATTEMPT}
+            GROUP BY c.case_id, r.ordinal ORDER BY r.ordinal""",  # noqa: S608
+            (run_id,),
+        )
         return [row[0] for row in rows]
 
 
-def _result(run_id: str, row: Sequence[Any]) -> Result:
+def _told(failure: Failure | None) -> tuple[str | None, str | None]:
+    return (storable(failure.kind), storable(redact(failure.message))) if failure else (None, None)
+
+
+def _result(run_id: str, row: Row) -> Result:
     return Result(
         run_id=run_id,
         case_id=row[0],

@@ -49,6 +49,8 @@ CREATE TABLE cortex_runs (
     parent_id TEXT,
     owner TEXT NOT NULL,
     cancel_requested INTEGER NOT NULL,
+    epoch INTEGER DEFAULT 0 NOT NULL,
+    lease_until FLOAT DEFAULT 0 NOT NULL,
     PRIMARY KEY (no),
     UNIQUE (id),
     FOREIGN KEY(dataset_no) REFERENCES cortex_datasets (no)

@@ -1,44 +1,52 @@
-"""The shape of a store: made in one step when it is new, migrated when it is old, left alone when it is not ours."""
+"""The shape of an SQLite store: made in one step when new, migrated when old, left alone when it is not ours."""
 
 from __future__ import annotations
 
-import shutil
+import os
 import sqlite3
+import tempfile
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cortex_eval.core import InputError, StorageError
-from cortex_eval.storage.connection import broken, connect, wait_for_lock
+from cortex_eval.storage.connection import broken, connect, judge
+from cortex_eval.storage.trouble import Trouble
 
-CURRENT_REVISION = "0001"
-REVISIONS = ("0001",)
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+REVISIONS = ("0001", "0002")
 """Every revision that this program knows, oldest first."""
+CURRENT_REVISION = REVISIONS[-1]
 REVISION_TABLE = "alembic_version"
 OUR_TABLES = frozenset({"cortex_runs", "cortex_datasets"})
 """Other programs use Alembic too."""
 
 
-def prepare(path: Path) -> None:
+def prepare(path: Path, trouble: Trouble) -> None:
     """Make sure that a store of the current shape is at `path`; a file that is something else is not touched."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not path.exists() or path.stat().st_size == 0:
-            _create(path)
-            return
-        revision = _revision(path)
-        if revision is None:
-            _create(path)
-            return
-        if revision not in REVISIONS:
-            raise InputError(
-                f"{path} was written by a newer version of Cortex (store {revision}; this program knows "
-                f"{CURRENT_REVISION}). Upgrade cortex-eval, or name another file under database.path."
-            )
-        if revision != CURRENT_REVISION:
-            _upgrade(path, revision)
-    except (sqlite3.Error, OSError) as error:
-        raise broken(path, error) from error
+    trouble.through(lambda: _prepare(path), lambda error: judge(path, error))
+
+
+def _prepare(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    revision = _revision(path) if path.exists() and path.stat().st_size > 0 else None
+    if revision is None:
+        _create(path)
+    elif revision not in REVISIONS:
+        raise newer(str(path), revision)
+    elif revision != CURRENT_REVISION:
+        migrate(path)
+
+
+def newer(shown: str, revision: str) -> InputError:
+    """The error for a store that this program is too old for."""
+    return InputError(
+        f"{shown} was written by a newer version of Cortex (store {revision}; this program knows "
+        f"{CURRENT_REVISION}). Upgrade cortex-eval, or name another store under database."
+    )
 
 
 def _create(path: Path) -> None:
@@ -46,13 +54,29 @@ def _create(path: Path) -> None:
     schema = files("cortex_eval.storage").joinpath("schema.sql").read_text(encoding="utf-8")
     script = f"BEGIN IMMEDIATE;\n{schema}\nINSERT INTO alembic_version VALUES ('{CURRENT_REVISION}');\nCOMMIT;"
     with closing(connect(path)) as connection:
+        _switch_log_on(connection, path)
         try:
-            wait_for_lock(lambda: connection.execute("PRAGMA journal_mode=WAL"))
-            wait_for_lock(lambda: connection.executescript(script))
+            connection.executescript(script)
         except sqlite3.OperationalError as error:
             if "already exists" not in str(error):  # another process made it between our look and our lock
                 raise
             connection.rollback()
+
+
+def _switch_log_on(connection: sqlite3.Connection, path: Path) -> None:
+    """Make SQLite keep a log (WAL), so that readers and the writer do not wait for each other."""
+    for _ in range(3):
+        if connection.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",):
+            return
+        # SQLite does not say why not. If the disk is the reason, this does.
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name) as probe:
+            probe.write(bytes(1 << 16))
+            probe.flush()
+            os.fsync(probe.fileno())
+    raise StorageError(
+        f"The store {path} cannot be made: SQLite cannot keep its log there. "
+        "A folder on a local disk is needed; name another file under database.path."
+    )
 
 
 def _revision(path: Path) -> str | None:
@@ -102,27 +126,45 @@ def _has_log(path: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-def _upgrade(path: Path, revision: str) -> None:
-    """Run the missing migrations, after a backup beside the store."""
-    with closing(connect(path)) as source:
-        source.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    shutil.copy2(path, path.with_name(f"{path.name}.before-{revision}"))
-    migrate(path)
-
-
 def migrate(path: Path) -> None:
-    """Bring the store at `path` to the current revision with Alembic, from whatever revision it has."""
+    """Bring the store at `path` to the current revision, from whatever it has, after a backup beside it.
+
+    All of it happens under the write lock and in one transaction: killed at any point, it leaves the old store.
+    """
     # Half a second of imports, paid only by the process that meets an old store.
+    from sqlalchemy import create_engine, event, text
+
+    engine = create_engine("sqlite://", creator=lambda: connect(path))
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    try:
+        with engine.begin() as connection:
+            tables = {name for (name,) in connection.execute(text("SELECT name FROM sqlite_master"))}
+            if REVISION_TABLE in tables:
+                revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+                if revision == CURRENT_REVISION:
+                    return  # another process was quicker
+                _back_up(path, str(revision))
+            run_migrations(connection)
+    finally:
+        engine.dispose()
+
+
+def run_migrations(connection: Connection) -> None:
+    """Run what is missing of the migrations, in the transaction that this connection is in."""
     from alembic import command
     from alembic.config import Config
-    from sqlalchemy import create_engine
 
     config = Config()
     config.set_main_option("script_location", str(files("cortex_eval.storage").joinpath("migrations")))
-    engine = create_engine(f"sqlite:///{path}")
-    try:
-        with engine.begin() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, CURRENT_REVISION)
-    finally:
-        engine.dispose()
+    config.attributes["connection"] = connection
+    command.upgrade(config, CURRENT_REVISION)
+
+
+def _back_up(path: Path, revision: str) -> None:
+    """Copy the store as it is, whole or not at all; nobody writes to it meanwhile."""
+    making = path.with_name(f"{path.name}.before-{revision}.part")
+    making.unlink(missing_ok=True)
+    making.touch(mode=0o600)
+    with closing(connect(path)) as source, closing(sqlite3.connect(making)) as copy:
+        source.backup(copy)
+    making.rename(path.with_name(f"{path.name}.before-{revision}"))

@@ -4,47 +4,71 @@ Rows gather on the event loop's side. When the writer is free it gets all that s
 one commit; what comes meanwhile is the next group. Rows that nobody waits for go along every 50 ms. A group is one
 statement where it can be: SQLite works on it without the interpreter lock, and the loop is disturbed once a commit,
 not once a row.
+
+While the database is away the group in hand is tried again; who waits for it waits on, so that no more than the
+results in flight are held in memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 import queue
-import sqlite3
 import threading
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from cortex_eval.core import StorageError
-from cortex_eval.storage.connection import broken, connect, wait_for_lock
+from cortex_eval.storage.trouble import Judge, LostLease, Trouble
 
 LATEST_S = 0.05
 """How long rows that nobody waits for may wait themselves."""
 SPACING_S = 0.001
 """From one commit's start to the next, at least: a little company saves half the commits and costs no time."""
-MOST_ROWS = 64
-"""Rows in one statement: 18 columns each stay far below SQLite's limit of 32,766 parameters."""
 
 
 class Statement(NamedTuple):
-    """An INSERT that takes any number of rows: its beginning, the marks of one row, its end."""
+    """An INSERT that takes any number of rows: its beginning, the marks of one row, its end.
+
+    Carried out a second time with the same rows it changes nothing: a commit whose reply was lost is done again.
+    """
 
     head: str
     row: str
-    tail: str = ""
+    tail: str
+    is_fenced: bool = False
+    """Whether a row begins with the number and the epoch of the run that it belongs to, and is refused when the run
+    has another epoch by now."""
+    key_size: int = 0
+    """How many values at the beginning name the row, where a later one replaces an earlier one."""
 
-    def sql(self, rows: int) -> str:
-        """The statement for this many rows."""
-        return f"{self.head} VALUES {','.join([self.row] * rows)} {self.tail}"
+
+Rows = dict[Statement, list[Sequence[Any]]]  # Any: what a database can store
+Fence = tuple[int, int]
+"""The number of a run and the epoch that somebody holds it under."""
 
 
-Rows = dict[Statement, list[Sequence[Any]]]  # Any: what SQLite can store
+class Sink(Protocol):
+    """The database's end of the writer; all of its methods are called in the writing thread."""
+
+    def commit(self, rows: Rows) -> None:
+        """Keep the rows, all or none; raises LostLease when one of them is fenced off."""
+
+    def judge(self, error: Exception) -> Any:
+        """What a failure of `commit` means; see `Judge`."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+class _Waiting(NamedTuple):
+    done: asyncio.Future[None]
+    fence: Fence | None
+    """Whose row is waited for; None: everything so far."""
 
 
 class _Group(NamedTuple):
     rows: Rows
-    waiting: list[asyncio.Future[None]]
+    waiting: list[_Waiting]
     loop: asyncio.AbstractEventLoop | None
     """Where the answer goes; None: nobody is there any more."""
 
@@ -52,14 +76,15 @@ class _Group(NamedTuple):
 class GroupWriter:
     """Takes rows from the event loop, commits them together, and answers when they are on disk."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, make_sink: Callable[[], Sink], trouble: Trouble) -> None:
+        self._make_sink, self._trouble = make_sink, trouble
         self._error: StorageError | None = None
+        self._lost: dict[Fence, LostLease] = {}
         # All of these belong to the event loop's thread; the queue is the only way to the other one.
         self._loop: asyncio.AbstractEventLoop | None = None
         self._rows: Rows = {}
         self._later: Rows = {}
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: list[_Waiting] = []
         self._is_busy = False
         self._is_due = False
         self._last_s = 0.0
@@ -69,22 +94,23 @@ class GroupWriter:
 
     def put(self, statement: Statement, row: Sequence[Any]) -> None:
         """Write a row soon; `flush` says when it is on disk. Raises what stopped an earlier write."""
-        loop = self._here()
+        loop = self._here(_fence(statement, row))
         if not self._later:
             loop.call_later(LATEST_S, self._bring_later)
         self._later.setdefault(statement, []).append(row)
 
     async def write(self, statement: Statement, row: Sequence[Any]) -> None:
         """Write a row, and return when it is on disk."""
-        loop = self._here()
+        fence = _fence(statement, row)
+        loop = self._here(fence)
         self._rows.setdefault(statement, []).append(row)
-        await self._answer(loop)
+        await self._answer(loop, fence)
 
-    async def flush(self) -> None:
-        """Return when everything put so far is on disk."""
-        loop = self._here()
+    async def flush(self, fence: Fence | None = None) -> None:
+        """Return when everything put so far is on disk; raises when rows of this run (None: of any) were refused."""
+        loop = self._here(fence)
         self._take_later()
-        await self._answer(loop)
+        await self._answer(loop, fence)
 
     def close(self) -> None:
         """Commit what is left and end the thread."""
@@ -94,10 +120,10 @@ class GroupWriter:
         self._queue.put(None)
         self._thread.join()
 
-    def _here(self) -> asyncio.AbstractEventLoop:
+    def _here(self, fence: Fence | None) -> asyncio.AbstractEventLoop:
         """The running loop. One that ended has left nobody waiting, whatever it was doing."""
-        if self._error is not None:
-            raise self._error
+        if (error := self._failure(fence)) is not None:
+            raise error
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop, self._waiting = loop, []
@@ -106,9 +132,15 @@ class GroupWriter:
                 loop.call_later(LATEST_S, self._bring_later)
         return loop
 
-    async def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _failure(self, fence: Fence | None) -> StorageError | None:
+        """What stopped the writer, or took this run (None: any run) away."""
+        if self._error is not None or not self._lost:
+            return self._error
+        return self._lost.get(fence) if fence is not None else next(iter(self._lost.values()))
+
+    async def _answer(self, loop: asyncio.AbstractEventLoop, fence: Fence | None) -> None:
         done: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(done)
+        self._waiting.append(_Waiting(done, fence))
         self._plan(loop)
         await done
 
@@ -124,13 +156,13 @@ class GroupWriter:
 
     def _committed(self, group: _Group) -> None:
         self._is_busy = False
-        for done in group.waiting:
+        for done, fence in group.waiting:
             if done.cancelled():
                 continue
-            if self._error is None:
+            if (error := self._failure(fence)) is None:
                 done.set_result(None)
             else:
-                done.set_exception(self._error)
+                done.set_exception(error)
         if (self._rows or self._waiting) and group.loop is not None:
             self._plan(group.loop)
 
@@ -146,37 +178,37 @@ class GroupWriter:
 
     def _run(self) -> None:
         """The thread: group after group, until there is no more."""
-        connection: sqlite3.Connection | None = None
-        try:
-            connection = connect(self._path)
-        except (sqlite3.Error, OSError) as failure:
-            self._error = broken(self._path, failure)
+        sink = self._make_sink()
         while (group := self._queue.get()) is not None:
-            if self._error is None and group.rows and connection is not None:
+            if self._error is None:
                 try:
-                    _commit(connection, group.rows)
+                    self._commit(sink, group.rows)
                 except Exception as failure:  # noqa: BLE001  # whatever it is, it sticks, and nobody waits for ever
-                    self._error = broken(self._path, failure)
+                    self._error = failure if isinstance(failure, StorageError) else StorageError(str(failure))
             if group.loop is not None and not group.loop.is_closed():
                 group.loop.call_soon_threadsafe(self._committed, group)
-        if connection is not None:
-            connection.close()
+        sink.close()
+
+    def _commit(self, sink: Sink, rows: Rows) -> None:
+        judge: Judge = sink.judge
+        try:
+            self._trouble.through(lambda: sink.commit(rows), judge)
+        except LostLease:
+            for fence, part in _by_run(rows).items():  # the runs that are still ours must not suffer
+                try:
+                    self._trouble.through(lambda part=part: sink.commit(part), judge)  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+                except LostLease as lost:
+                    assert fence is not None
+                    self._lost[fence] = lost
 
 
-def _commit(connection: sqlite3.Connection, rows: Rows) -> None:
-    steps = [
-        (statement.sql(len(part)), [value for row in part for value in row])
-        for statement, all_rows in rows.items()
-        for part in (all_rows[start : start + MOST_ROWS] for start in range(0, len(all_rows), MOST_ROWS))
-    ]
-    if len(steps) == 1:
-        wait_for_lock(lambda: connection.execute(*steps[0]))
-        return
-    wait_for_lock(lambda: connection.execute("BEGIN IMMEDIATE"))
-    try:
-        for sql, values in steps:
-            connection.execute(sql, values)
-        wait_for_lock(lambda: connection.execute("COMMIT"))
-    except BaseException:
-        connection.rollback()
-        raise
+def _fence(statement: Statement, row: Sequence[Any]) -> Fence | None:
+    return (row[0], row[1]) if statement.is_fenced else None
+
+
+def _by_run(rows: Rows) -> dict[Fence | None, Rows]:
+    parts: dict[Fence | None, Rows] = {}
+    for statement, all_rows in rows.items():
+        for row in all_rows:
+            parts.setdefault(_fence(statement, row), {}).setdefault(statement, []).append(row)
+    return parts

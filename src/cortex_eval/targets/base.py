@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, overload
 
 from cortex_eval.core import Case, Registry, Reply, Turn
-from cortex_eval.targets.client import JsonClient
+from cortex_eval.net import Guard, JsonClient, Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,8 @@ class Target(ABC):
     is_remote: ClassVar[bool] = False
     """Its replies may be cached, if the service states a version."""
 
+    _guard: Guard | None = None
+    _limits: Limits | None = None
     _client: JsonClient | None = None
 
     async def __aenter__(self) -> Self:
@@ -68,13 +70,17 @@ class Target(ABC):
             await self._client.close()
             self._client = None
 
+    def connect_by(self, guard: Guard, limits: Limits | None = None) -> None:
+        """Say, before it is entered, whom it may call and within which limits."""
+        self._guard, self._limits = guard, limits
+
     async def post(self, url: str, body: object, *, headers: Mapping[str, str] | None = None) -> Any:
         """JSON in, JSON out; `TargetError` for everything else."""
         return await self._open_client().post(url, body, headers=headers)
 
     def _open_client(self) -> JsonClient:
         if self._client is None:
-            self._client = JsonClient()
+            self._client = JsonClient(self._guard, self._limits)
         return self._client
 
     @abstractmethod
@@ -85,7 +91,9 @@ class Target(ABC):
 targets: Registry[Target] = Registry(
     "kind of target",
     {
+        "chat": "cortex_eval.targets.chat",
         "chatbot": "cortex_eval.targets.http",
+        "command": "cortex_eval.targets.command",
         "http": "cortex_eval.targets.http",
         "python": "cortex_eval.targets.local",
         "recorded": "cortex_eval.targets.recorded",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from cortex_eval.core import Case, Reply, Turn, to_json
-from cortex_eval.targets.base import Conversation
+from cortex_eval.net import Line, Place
+from cortex_eval.targets.base import Conversation, Target
 
 
 def conversation_at(case: Case, turn: int, replies: Sequence[Reply], *, session_id: str) -> Conversation:
@@ -22,6 +24,17 @@ def conversation_at(case: Case, turn: int, replies: Sequence[Reply], *, session_
         context=_carried(case, turn, replies),
         session_id=session_id,
         idempotency_key=f"{session_id}-{turn}",
+    )
+
+
+async def ask_target(line: Line, target: Target, turns: Conversation, place: Place | None = None) -> Reply:
+    """The reply with its time, its waiting and the number of attempts; errors as in `Line.call`."""
+    called = await line.call(lambda: target.ask(turns), place)
+    return replace(
+        called.answer,
+        total_time_ms=round(called.elapsed_ms, 3),
+        waited_ms=round(called.waited_ms, 3) or None,
+        attempts=called.attempts,
     )
 
 

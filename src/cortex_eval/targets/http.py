@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from cortex_eval.core import InputError, Reply, Secret, is_secret, to_json
+from cortex_eval.core import InputError, Reply, Secret, hide_header, is_likely_secret, to_json
+from cortex_eval.net import check_url, parse_json, shown
 from cortex_eval.targets.base import Conversation, Target, targets
-from cortex_eval.targets.client import check_url, parse_json, shown
 from cortex_eval.targets.mapping import (
     check_template,
     compile_paths,
@@ -25,9 +25,8 @@ def _headers(given: Mapping[str, str], key: Secret | None) -> dict[str, str]:
     for name, value in headers.items():
         if not value.isprintable() or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
             raise InputError(f"headers.{name} must be one line of text, and its name a word.")
-        if is_secret(name):
-            Secret(value)  # from now on it is masked wherever it would be shown or stored
-            Secret(value.rpartition(" ")[2])  # and so is `abc` of `Bearer abc`
+        if is_likely_secret(name):
+            hide_header(value)  # from now on it is masked wherever it would be shown or stored
     if key is not None:
         headers.setdefault("Authorization", f"Bearer {key.reveal()}")
     return headers

@@ -17,7 +17,16 @@ from typing import Any, NoReturn
 
 import orjson
 
-from cortex_eval.core import InputError, Reply, TargetError, case_from_mapping, did_you_mean, shorten, to_json
+from cortex_eval.core import (
+    InputError,
+    Reply,
+    TargetError,
+    case_from_mapping,
+    did_you_mean,
+    leave_cutting_to_others,
+    shorten,
+    to_json,
+)
 from cortex_eval.targets.base import Conversation
 from cortex_eval.targets.runner import PARTS, Function, Outcome, Runner, first_line
 
@@ -150,6 +159,7 @@ def serve(call: str, directory: str, stall_s: float) -> NoReturn:
     for used_by_callable in (0, 1):  # whatever it prints must not get between the frames
         os.dup2(nothing, used_by_callable)
     faulthandler.disable()
+    leave_cutting_to_others()  # the engine knows what is secret; half a secret it would not recognise
     write = _writer(outgoing)
     try:
         function = load_callable(call, directory)

@@ -21,14 +21,17 @@ from cortex_eval.testing.answers import (
     status,
     too_many_requests,
 )
+from cortex_eval.testing.llm import ModelReply, asked_text, speak_anthropic, speak_gemini, speak_openai
 from cortex_eval.testing.service import ScriptedService
 
 __all__ = [
     "Answer",
     "Behaviour",
     "Call",
+    "ModelReply",
     "ScriptedService",
     "answers_by",
+    "asked_text",
     "at_random",
     "cut",
     "drip",
@@ -42,6 +45,9 @@ __all__ = [
     "redirect",
     "reset",
     "sequence",
+    "speak_anthropic",
+    "speak_gemini",
+    "speak_openai",
     "status",
     "too_many_requests",
 ]

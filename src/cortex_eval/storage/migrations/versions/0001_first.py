@@ -61,7 +61,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "cortex_results",
-        sa.Column("seq", sa.Integer, primary_key=True),
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
         sa.Column("run_no", sa.Integer, sa.ForeignKey("cortex_runs.no", ondelete="CASCADE"), nullable=False),
         sa.Column("ordinal", sa.Integer, nullable=False),
         sa.Column("repeat", sa.Integer, nullable=False),

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from cortex_eval.core import Case, InputError, JudgeError, Reply, StorageError, TargetError
-from cortex_eval.targets import Conversation, Patience, Target, conversation_at
-from cortex_eval.targets.patience import LONGEST_DELAY_S
+from cortex_eval.net import Line, Patience
+from cortex_eval.net.patience import LONGEST_DELAY_S
+from cortex_eval.targets import Conversation, Target, ask_target, conversation_at
 
 HELLO = conversation_at(Case.of("Hello?", id="a"), 0, [], session_id="s")
 
@@ -42,7 +43,7 @@ def unavailable() -> TargetError:
 async def test_tr04_a_failure_that_may_pass_is_tried_again():
     target = Scripted([unavailable(), unavailable(), "Hi."])
 
-    reply = await Patience(retries=2, retry_delay_s=0.001).ask(target, HELLO)
+    reply = await ask_target(Line(patience=Patience(retries=2, retry_delay_s=0.001)), target, HELLO)
 
     assert (reply.text, reply.attempts) == ("Hi.", 3)
 
@@ -50,7 +51,7 @@ async def test_tr04_a_failure_that_may_pass_is_tried_again():
 async def test_tr04_only_the_attempt_that_succeeded_is_timed():
     target = Scripted([unavailable(), "Hi."])
 
-    reply = await Patience(retries=1, retry_delay_s=0.3).ask(target, HELLO)
+    reply = await ask_target(Line(patience=Patience(retries=1, retry_delay_s=0.3)), target, HELLO)
 
     assert reply.total_time_ms < 100
     assert target.asked[1] - target.asked[0] > 0.2
@@ -60,7 +61,7 @@ async def test_after_the_last_attempt_the_error_says_how_many_there_were():
     target = Scripted([unavailable()])
 
     with pytest.raises(TargetError, match="not now") as caught:
-        await Patience(retries=2, retry_delay_s=0.001).ask(target, HELLO)
+        await ask_target(Line(patience=Patience(retries=2, retry_delay_s=0.001)), target, HELLO)
 
     assert (caught.value.attempts, len(target.asked)) == (3, 3)
 
@@ -69,7 +70,7 @@ async def test_what_will_not_pass_by_itself_is_not_tried_again():
     target = Scripted([TargetError("bad request", kind="status")])
 
     with pytest.raises(TargetError) as caught:
-        await Patience(retries=5).ask(target, HELLO)
+        await ask_target(Line(patience=Patience(retries=5)), target, HELLO)
 
     assert (caught.value.attempts, len(target.asked)) == (1, 1)
 
@@ -78,7 +79,7 @@ async def test_f16_a_target_that_hangs_is_given_up_within_a_tenth_of_the_limit()
     started = time.perf_counter()
 
     with pytest.raises(TargetError, match=r"No reply within 1 s") as caught:
-        await Patience(timeout_s=1.0, retries=0).ask(Scripted([60.0]), HELLO)
+        await ask_target(Line(patience=Patience(timeout_s=1.0, retries=0)), Scripted([60.0]), HELLO)
 
     assert 1.0 <= time.perf_counter() - started < 1.1
     assert (caught.value.kind, caught.value.transient) == ("timeout", True)
@@ -87,7 +88,7 @@ async def test_f16_a_target_that_hangs_is_given_up_within_a_tenth_of_the_limit()
 async def test_each_attempt_has_the_whole_limit():
     target = Scripted([0.2, "Hi."])
 
-    reply = await Patience(timeout_s=0.1, retries=1, retry_delay_s=0.0).ask(target, HELLO)
+    reply = await ask_target(Line(patience=Patience(timeout_s=0.1, retries=1, retry_delay_s=0.0)), target, HELLO)
 
     assert (reply.text, reply.attempts) == ("Hi.", 2)
 
@@ -95,17 +96,17 @@ async def test_each_attempt_has_the_whole_limit():
 @pytest.mark.parametrize("error", [ValueError("oops"), SystemExit(0), JudgeError("not yours"), TimeoutError("mine")])
 async def test_pl02_pl03_whatever_foreign_code_raises_is_a_target_error(error):
     with pytest.raises(TargetError):
-        await Patience(retries=0).ask(Scripted([error]), HELLO)
+        await ask_target(Line(patience=Patience(retries=0)), Scripted([error]), HELLO)
 
 
 @pytest.mark.parametrize("error", [StorageError("full"), InputError("no such file")])
 async def test_what_is_not_the_targets_trouble_goes_through(error):
     with pytest.raises(type(error)):
-        await Patience(retries=3).ask(Scripted([error]), HELLO)
+        await ask_target(Line(patience=Patience(retries=3)), Scripted([error]), HELLO)
 
 
 async def test_being_cancelled_is_not_an_error_of_the_target():
-    task = asyncio.ensure_future(Patience().ask(Scripted([60.0]), HELLO))
+    task = asyncio.ensure_future(ask_target(Line(patience=Patience()), Scripted([60.0]), HELLO))
     await asyncio.sleep(0)
     task.cancel()
 
@@ -115,7 +116,7 @@ async def test_being_cancelled_is_not_an_error_of_the_target():
 
 def test_waits_grow_with_jitter_and_have_a_limit():
     patience = Patience(retry_delay_s=1.0, dice=random.Random(1))
-    waits = [[patience._delay_s(attempt) for _ in range(200)] for attempt in range(1, 12)]
+    waits = [[patience.delay_s(attempt) for _ in range(200)] for attempt in range(1, 12)]
 
     for attempt, drawn in enumerate(waits):
         middle = min(2.0**attempt, LONGEST_DELAY_S)

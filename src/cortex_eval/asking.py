@@ -1,0 +1,71 @@
+"""Asking one turn: from the cache or over the line, and on disk before anything else happens with it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import NamedTuple
+
+from cortex_eval.config import Plan
+from cortex_eval.control import Progress
+from cortex_eval.core import Case, Failure, Reply, TargetError, reply_from_json, to_json
+from cortex_eval.net import Line, Outside
+from cortex_eval.storage import Slot, Store, StoredTurn
+from cortex_eval.targets import Conversation, ask_target, cache_key
+
+
+class Waiting(NamedTuple):
+    """A case that waits for a slot."""
+
+    ordinal: int
+    repeat: int
+    body: bytes
+
+
+class Answered(NamedTuple):
+    """A turn with its reply, and where the result belongs."""
+
+    slot: Slot
+    reply: Reply
+
+
+class Doubtful(NamedTuple):
+    """A case that failed while nobody was answered: the case's fault, or is the target down? Not kept until known."""
+
+    waiting: Waiting
+    case: Case
+    answered: list[Answered]
+    there: dict[int, StoredTurn]
+    slot: Slot
+    error: TargetError
+    openings: int
+    """How often the line had gone down by then."""
+
+
+class Asker:
+    """Asks a plan's target, turn by turn, and keeps what it says."""
+
+    def __init__(self, plan: Plan, store: Store, outside: Outside, progress: Progress) -> None:
+        self.plan, self.store, self.outside, self.progress = plan, store, outside, progress
+        self.line = Line(plan.target_name, plan.patience, outside)
+        self.uses_cache = plan.target.is_remote and plan.target_version is not None
+
+    async def ask(self, turns: Conversation, slot: Slot) -> Reply:
+        """The reply to one turn, saved; a call's place is held until then. Errors as in `Line.call`."""
+        key = cache_key(self.plan.target_fingerprint, turns, slot.repeat) if self.uses_cache else ""
+        cached = await asyncio.to_thread(self.store.cache.find, key) if key else None
+        if cached is not None:
+            reply = replace(reply_from_json(cached), cached=True)
+            self.progress.cache_hits += 1
+            return await self.store.results.save_reply(slot, reply)
+        async with self.outside.place() as place:
+            reply = await ask_target(self.line, self.plan.target, turns, place)
+            reply = await self.store.results.save_reply(slot, reply)  # scorers and later turns see what is kept
+        self.progress.add_cost(reply)
+        if key and reply.text:
+            self.store.cache.keep(key, "reply", to_json(reply))
+        return reply
+
+    async def save_error(self, slot: Slot, error: TargetError) -> None:
+        """Keep that there is no reply, and why."""
+        await self.store.results.save_error(slot, Failure(error.kind, str(error)), attempts=error.attempts)

@@ -1,0 +1,31 @@
+"""How anything outside is called: one client, limits, retries, rates, budgets, and who may be called."""
+
+from cortex_eval.net.client import JsonClient, Limits, Parsed, Received, check_url, host_of, parse_json, shown
+from cortex_eval.net.guard import Guard, is_loopback
+from cortex_eval.net.line import Called, Line
+from cortex_eval.net.outside import Budget, Outside, Place
+from cortex_eval.net.patience import BREAK_AFTER, TIMEOUT_S, Patience
+from cortex_eval.net.stream import ServerEvent, events
+
+__all__ = [
+    "BREAK_AFTER",
+    "TIMEOUT_S",
+    "Budget",
+    "Called",
+    "Guard",
+    "JsonClient",
+    "Limits",
+    "Line",
+    "Outside",
+    "Parsed",
+    "Patience",
+    "Place",
+    "Received",
+    "ServerEvent",
+    "check_url",
+    "events",
+    "host_of",
+    "is_loopback",
+    "parse_json",
+    "shown",
+]

@@ -1,0 +1,320 @@
+"""The line to one service: when it may be called, what its failures mean, and when it is left alone for a while.
+
+A call that fails in passing is made again. A service that answers 429 gets fewer calls at once, and none before the
+time it named. One that fails ten times in a row is down: nobody calls it but a probe now and then, and the cases in
+hand wait. Waiting is never counted as the service's own time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from cortex_eval.core import InputError, StorageError, TargetError, Unavailable, Usage, shorten
+from cortex_eval.net.outside import Outside, Place
+from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, Patience
+
+EARLY_S = 0.001
+"""A timer may fire this much too soon; a service that names a time means it."""
+
+
+class Answer(Protocol):
+    """Whatever comes back from a service."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """What it cost, if that is known."""
+
+
+T = TypeVar("T", bound=Answer)
+
+
+class Called(NamedTuple, Generic[T]):
+    """An answer, and what it took."""
+
+    answer: T
+    attempts: int
+    elapsed_ms: float
+    """Of the attempt that succeeded."""
+    waited_ms: float
+    """Before it: for a limit, for a retry, for the service to come back."""
+
+
+class Line:
+    """One service as seen from here. Everything happens on one event loop."""
+
+    def __init__(self, name: str = "the target", patience: Patience | None = None, outside: Outside | None = None):
+        self.name = name
+        self.patience = patience or Patience()
+        self.outside = outside or Outside(at_once=10_000)
+        self.openings = 0
+        """How often the breaker opened."""
+        self.failures = 0
+        """In a row, of the kind that opens the breaker."""
+        self.refusals = 0
+        """In a row: 401 and 403."""
+        self.note = ""
+        """What it is waiting for, in words; empty when all is well."""
+        self.waited_s = 0.0
+        self._limit: int | None = FIRST_CALLS
+        self._in_flight = 0
+        self._queue: deque[asyncio.Future[None]] = deque()
+        """Callers that wait for their turn."""
+        self._resting: set[asyncio.Future[None]] = set()
+        """Callers that wait to try again."""
+        self._not_before = 0.0
+        self._next_paced = 0.0
+        self._lowered = 0.0
+        self._raised_by = 0
+        self._throttled = 0
+        self._trouble_since: float | None = None
+        self._is_down = False
+        self._is_probing = False
+        self._next_probe = 0.0
+        self._over: Unavailable | None = None
+        self.outside.on_close(self.close)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the last answers were all failures that may be the service's, not the case's."""
+        return self.failures > 0 or self.refusals > 0
+
+    async def call(self, attempt: Callable[[], Awaitable[T]], place: Place | None = None) -> Called[T]:
+        """The answer, after as many attempts as patience allows.
+
+        `TargetError` when there is none in the end; `Unavailable` when nobody should ask any more for now.
+        """
+        attempts, waited_s = 1, 0.0
+        while True:
+            if not self._is_free:
+                waited_s += await self._wait_for_turn(place)
+            self.outside.budget.begin()
+            started, usage, is_probe = time.monotonic(), None, self._is_down
+            self._in_flight += 1
+            try:
+                answer = await self._attempt(attempt)
+                usage = answer.usage
+            except TargetError as error:
+                error.attempts = attempts
+                if self._note_failure(error, started):
+                    continue  # not the case's fault: it waits, and this attempt does not count
+                if not error.transient or attempts > self.patience.retries:
+                    raise
+            else:
+                elapsed_s = time.monotonic() - started
+                self._note_success(usage)
+                return Called(answer, attempts, elapsed_s * 1000, waited_s * 1000)
+            finally:
+                self._in_flight -= 1
+                self._is_probing = self._is_probing and not is_probe
+                self.outside.budget.end(usage)
+                if self._queue and (is_probe or not self._is_down or self._over):
+                    self._wake()
+            waited_s += await self._rest(self.patience.delay_s(attempts), place)
+            attempts += 1
+
+    def close(self, reason: Unavailable) -> None:
+        """Nobody may call any more; whoever waits is told at once, calls in flight go on."""
+        self._over = self._over or reason
+        self._wake()
+        for resting in self._resting:
+            if not resting.done():
+                resting.set_result(None)
+
+    async def _attempt(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        try:
+            async with asyncio.timeout(self.patience.timeout_s):
+                return await attempt()
+        except TimeoutError as error:
+            raise TargetError(
+                f"No reply within {self.patience.timeout_s:g} s (timeout_seconds).", kind="timeout", transient=True
+            ) from error
+        except (TargetError, InputError, StorageError, Unavailable):
+            raise
+        except (Exception, SystemExit) as error:  # a plugin's target is foreign code
+            raise TargetError(
+                f"The target raised {type(error).__name__}: {shorten(str(error))}", kind="raised"
+            ) from error
+
+    # Waiting
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether a call may be made at once: the way of nearly every call."""
+        return (
+            (self._limit is None or self._in_flight < self._limit)
+            and not self._is_down
+            and self._over is None
+            and (not self._not_before or time.monotonic() >= self._not_before)
+            and self.patience.requests_per_minute is None
+            and self.patience.tokens_per_minute is None
+        )
+
+    async def _wait_for_turn(self, place: Place | None) -> float:
+        """Return when a call may be made, with the seconds that it took."""
+        began = time.monotonic()
+        async with _leaving(place) if self._must_wait() else nullcontext():
+            while self._must_wait():
+                await self._wait_a_while()
+        now = time.monotonic()
+        if self._is_down:
+            self._is_probing, self._next_probe = True, now + self.patience.probe_every_s
+        if self.patience.requests_per_minute is not None:
+            self._next_paced = max(now, self._next_paced) + 60.0 / self.patience.requests_per_minute
+        self.waited_s += now - began
+        return now - began
+
+    def _must_wait(self) -> bool:
+        """Whether a call must wait; `Unavailable` when it would be in vain."""
+        now = time.monotonic()
+        if self._over is not None:
+            raise self._over
+        if self._patience_ends is not None and now >= self._patience_ends:
+            raise self._give_up()
+        if self._is_down:
+            is_early = self._is_probing or now < self._next_probe
+            if is_early and not self.patience.waits_out:
+                raise TargetError(f"{self.name} is down: {self.note}", kind="unavailable")
+            return is_early
+        if now < self._ready_at:
+            return True
+        return self._limit is not None and self._in_flight >= self._limit
+
+    async def _wait_a_while(self) -> None:
+        """Until something may have changed: a call ended, a time came."""
+        now = time.monotonic()
+        times = [self._next_probe] if self._is_down and not self._is_probing else [self._ready_at]
+        times += [] if self._patience_ends is None else [self._patience_ends]
+        later = [each - now for each in times if each > now]
+        change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(change)
+        await asyncio.wait([change], timeout=min(later) + EARLY_S if later else None)
+        if not change.done():
+            change.cancel()
+
+    @property
+    def _ready_at(self) -> float:
+        return max(self._not_before, self._next_paced)
+
+    @property
+    def _patience_ends(self) -> float | None:
+        """When waiting is given up; None: nothing is wrong, or nobody waits for this service anyway."""
+        if self._trouble_since is None or not self.patience.waits_out:
+            return None
+        # A service that asks to slow down is not dead: it gets a minute even when nobody waits for dead ones.
+        limit_s = self.patience.pause_limit_s if self._is_down else max(self.patience.pause_limit_s, LONGEST_DELAY_S)
+        return self._trouble_since + limit_s
+
+    def _wake(self) -> None:
+        """Those who wait for their turn may look again: as many as there is room for."""
+        is_open = self._limit is None or self._is_down or self._over is not None
+        room = len(self._queue) if self._limit is None or is_open else self._limit - self._in_flight
+        while self._queue and room > 0:
+            waiting = self._queue.popleft()
+            if not waiting.done():
+                waiting.set_result(None)
+                room -= 1
+
+    async def _rest(self, seconds: float, place: Place | None) -> float:
+        """Wait before the next attempt, unless the line is closed meanwhile."""
+        resting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._resting.add(resting)
+        try:
+            async with _leaving(place):
+                await asyncio.wait([resting], timeout=seconds)
+        finally:
+            self._resting.discard(resting)
+        self.waited_s += seconds
+        return seconds
+
+    # What answers mean
+
+    def _note_success(self, usage: Usage | None) -> None:
+        self.failures = self.refusals = self._throttled = 0
+        self._trouble_since = None
+        if self._is_down:
+            self._is_down, self._limit = False, None
+        elif self._limit is not None and not self._lowered:
+            self._limit = None  # it answers: no need to be shy any more
+        elif self._limit is not None:
+            self._raised_by += 1
+            if self._raised_by >= self._limit:
+                self._limit, self._raised_by = self._limit + 1, 0
+            if self._limit >= self.outside.at_once:
+                self._limit = None
+        self.note = ""
+        if self.patience.tokens_per_minute is not None and usage is not None:
+            tokens = usage.input_tokens + usage.output_tokens
+            now = time.monotonic()
+            self._next_paced = max(now, self._next_paced) + tokens * 60.0 / self.patience.tokens_per_minute
+
+    def _note_failure(self, error: TargetError, started: float) -> bool:
+        """Whether the line, not the case, is to blame: the case then waits and this attempt does not count."""
+        if error.kind == "auth":
+            return self._note_refusal(error)
+        self.refusals = 0
+        if error.kind == "rate_limited":
+            return self._note_throttling(error, started)
+        if not error.transient:
+            self.failures = 0  # it answers, if not well
+            return False
+        self.failures += 1
+        if self._is_down:
+            self.note = str(error)
+        elif self.patience.break_after is not None and self.failures >= self.patience.break_after:
+            self._go_down(error)
+        return self._is_down and self.patience.waits_out
+
+    def _note_refusal(self, error: TargetError) -> bool:
+        self.refusals += 1
+        if self.refusals < REFUSED_AFTER or self.patience.break_after is None:
+            return False
+        if self.patience.waits_out:
+            raise self._ended(f"{error} {self.refusals} calls in a row were refused.", "target_auth") from error
+        if not self._is_down:
+            self._go_down(error)
+        return False
+
+    def _note_throttling(self, error: TargetError, started: float) -> bool:
+        now = time.monotonic()
+        if self._trouble_since is None:
+            self._trouble_since = now
+        if started >= self._lowered:  # not one of the others that were on their way when the first one came back
+            self._limit = max(1, (self._limit or self._in_flight) // 2)
+            self._lowered, self._raised_by = now, 0
+            self._throttled += 1
+        wait_s = error.retry_after_s if error.retry_after_s is not None else self.patience.delay_s(self._throttled)
+        if not self.patience.waits_out:
+            error.transient = error.transient and wait_s <= LONGEST_DELAY_S
+        elif wait_s > max(self.patience.pause_limit_s, LONGEST_DELAY_S * 1.25):
+            limit = f"pause_limit_seconds ({self.patience.pause_limit_s:g})"
+            raise self._ended(f"{self.name} asks to wait {wait_s:.0f} s, longer than {limit}.", "rate_limited") from error
+        self._not_before = max(self._not_before, now + wait_s)
+        self.note = f"it asks to slow down; {self._limit} at once, next call in {self._not_before - now:.0f} s"
+        return self.patience.waits_out
+
+    def _go_down(self, error: TargetError) -> None:
+        now = time.monotonic()
+        self._is_down, self.openings = True, self.openings + 1
+        self._trouble_since = now
+        self._next_probe = now + min(self.patience.retry_delay_s, self.patience.probe_every_s)
+        self.note = str(error)
+        self._wake()  # they wait for something else now
+
+    def _give_up(self) -> Unavailable:
+        waited = f"within {self.patience.pause_limit_s:g} s (pause_limit_seconds)"
+        kind = "target_unavailable" if self._is_down else "rate_limited"
+        return self._ended(f"{self.name} did not recover {waited}: {self.note}", kind)
+
+    def _ended(self, message: str, kind: str) -> Unavailable:
+        reason = Unavailable(message, kind=kind)
+        self.close(reason)
+        return reason
+
+
+def _leaving(place: Place | None) -> AbstractAsyncContextManager[None]:
+    return nullcontext() if place is None else place.left()
