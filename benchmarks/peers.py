@@ -26,6 +26,8 @@ CHOSEN_CLIENTS = ("openai", "raw")
 """For tools that leave calling the service to whoever uses them: the official SDK, or a bare client."""
 ENDED_WELL = {"promptfoo": 100}
 """The exit code of a run in which some cases failed, where it is not 0."""
+FURTHER_CALLS = {"mlflow": 1}
+"""Calls beside those of the cases: it tries the service before it begins."""
 
 
 class Peer(NamedTuple):
@@ -75,7 +77,7 @@ class Ran(NamedTuple):
         """Why this is not the work that was asked for; empty: it is."""
         if self.code != ENDED_WELL.get(self.peer, 0):
             return f"ended with exit code {self.code}"
-        if self.requests != cases:
+        if self.requests != cases + FURTHER_CALLS.get(self.peer, 0):
             return f"made {self.requests} calls for {cases} cases"
         return f"found {self.accuracy} right, not 0.900" if self.accuracy not in ("", "0.900") else ""
 

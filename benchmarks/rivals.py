@@ -43,6 +43,8 @@ from peers import (
 
 WARM_UP = 100
 """Cases of a first round that is thrown away: it compiles, and shows who cannot run at all."""
+TOO_SLOW_S = 30
+"""Who takes longer for the first round is not given more."""
 STARTS = 5
 KEEPS = {
     "cortex": "SQLite: the dataset, every reply before it is scored, every verdict; HTML, JSON and JSON-lines reports",
@@ -142,6 +144,8 @@ def measure(given: Work, work: Path, peers: Sequence[Peer], rounds: int) -> list
                 print(f"  {number or 'warm-up'} {' '.join(job):24} {ran.wall_s:.2f} s", flush=True)
                 if wrong := ran.trouble(size.cases):
                     trouble[job] = wrong
+                elif ran.wall_s > TOO_SLOW_S and not number:
+                    trouble[job] = f"took {ran.wall_s:.0f} s for {size.cases} cases; not given {given.cases:,}"
                 elif number:
                     found[job].append(ran)
         starts = {name: _starts(name, peers, work, env) for name in {job[0] for job in jobs}}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress
@@ -20,6 +21,8 @@ class Waiting(NamedTuple):
     ordinal: int
     repeat: int
     body: bytes
+    may_repeat: bool
+    """Whether it may have been in flight when an earlier part of the run was cut off."""
 
 
 class Answered(NamedTuple):
@@ -48,10 +51,15 @@ class Asker:
     def __init__(self, plan: Plan, store: Store, outside: Outside, progress: Progress) -> None:
         self.plan, self.store, self.outside, self.progress = plan, store, outside, progress
         self.line = Line(plan.target_name, plan.patience, outside)
+        self.may_repeat = 0
+        """Calls that an earlier part of the run may have made already."""
         self.uses_cache = plan.target.is_remote and plan.target_version is not None
 
-    async def ask(self, turns: Conversation, slot: Slot) -> Reply:
-        """The reply to one turn, saved; a call's place is held until then. Errors as in `Line.call`."""
+    async def ask(self, turns: Conversation, slot: Slot, *, may_repeat: bool = False) -> Reply:
+        """The reply to one turn, saved; a call's place is held until then. Errors as in `Line.call`.
+
+        One that may have been asked before, in a part of the run that was cut off, is marked.
+        """
         key = cache_key(self.plan.target_fingerprint, turns, slot.repeat) if self.uses_cache else ""
         cached = await asyncio.to_thread(self.store.cache.find, key) if key else None
         if cached is not None:
@@ -60,6 +68,9 @@ class Asker:
             return await self.store.results.save_reply(slot, reply)
         async with self.outside.place() as place:
             reply = await ask_target(self.line, self.plan.target, turns, place)
+            if may_repeat:
+                reply = replace(reply, metadata={**reply.metadata, "may_repeat": True})
+                self.may_repeat += 1
             reply = await self.store.results.save_reply(slot, reply)  # scorers and later turns see what is kept
         self.progress.add_cost(reply)
         if key and reply.text:
@@ -69,3 +80,16 @@ class Asker:
     async def save_error(self, slot: Slot, error: TargetError) -> None:
         """Keep that there is no reply, and why."""
         await self.store.results.save_error(slot, Failure(error.kind, str(error)), attempts=error.attempts)
+
+    def accounts(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        """Whom the run has called, how often, and how long it waited, with what earlier parts of it put down."""
+        hosts, calls = dict(before.get("hosts", {})), before.get("calls", {})
+        for host, count in self.outside.guard.hosts.items():
+            hosts[host] = hosts.get(host, 0) + count
+        made = {
+            "made": self.outside.budget.made_calls,
+            "may_repeat": self.may_repeat,
+            "outages": self.line.openings,
+            "waited_s": round(self.line.waited_s, 3),
+        }
+        return {"hosts": hosts, "calls": {name: calls.get(name, 0) + count for name, count in made.items()}}

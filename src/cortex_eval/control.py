@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -29,6 +30,8 @@ class Progress:
     cost_usd: Decimal | None = None
     """None: nothing is known of costs."""
     run_id: str = ""
+    waits_for: Callable[[], str] = str
+    """What it waits for, in words; empty when it goes on."""
     started: float = field(default_factory=time.monotonic)
 
     def add_cost(self, reply: Reply) -> None:

@@ -21,24 +21,23 @@ from cortex_eval.core import (
     Case,
     InputError,
     Result,
-    RunRecord,
     StorageError,
     TargetError,
     Unavailable,
     case_from_json,
 )
-from cortex_eval.manifest import begin
+from cortex_eval.manifest import Begun, begin
 from cortex_eval.net import Outside
 from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.scoring import Scoreboard, opened
-from cortex_eval.storage import Slot, Store, StoredTurn
+from cortex_eval.storage import LostLease, Slot, Store, StoredTurn
 from cortex_eval.targets import conversation_at, session_of
 
 CHUNK = 200
 """Cases read from the store at a time."""
 BACKLOG = 4
 """Cases answered and waiting for a verdict, per slot: a slow judge slows asking down, it does not fill the memory."""
-CANCEL_POLL_S = 1.0
+PULSE_S = 1.0
 
 
 class _GraceIsOver(Exception):  # noqa: N818  # not an error: the way out of the task group
@@ -63,11 +62,11 @@ async def execute(
     baseline = find_baseline(store, plan.gate.baseline, plan.suite)
     if resume is not None and (settled := store.runs.find(resume)).is_settled:
         return await asyncio.to_thread(report_on, store, settled.id, plan.gate, baseline, see=see)
-    outside = plan.way_out()
+    outside, store.patience_s = plan.way_out(), plan.patience.pause_limit_s
     plan.target.connect_by(outside.guard, plan.limits)
     async with nullcontext() if rescore else plan.target:  # first: a target that cannot be had leaves no run behind
-        run = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
-        play = _Play(plan, store, outside, run, progress or Progress(), stop or Stop())
+        begun = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
+        run, play = begun.run, _Play(plan, store, outside, begun, progress or Progress(), stop or Stop())
         with store.runs.held(run.id):
             async with opened(plan.scorers, outside, store.cache):
                 await play.all_cases()
@@ -79,26 +78,28 @@ class _Play:
     """One run while it goes on."""
 
     def __init__(
-        self, plan: Plan, store: Store, outside: Outside, run: RunRecord, progress: Progress, stop: Stop
+        self, plan: Plan, store: Store, outside: Outside, begun: Begun, progress: Progress, stop: Stop
     ) -> None:
-        self.plan, self.store, self.run, self.progress, self.stop = plan, store, run, progress, stop
+        self.plan, self.store, self.run, self.progress, self.stop = plan, store, begun.run, progress, stop
         self.outside, self.asker = outside, Asker(plan, store, outside, progress)
         self.doubts: list[Doubtful] = []
         self.slots = 0
-        self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(run.id)
+        self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(self.run.id)
         self.there = store.results.stored_turns(self.run_no)
+        self.maybe_asked = begun.maybe_asked(self.ordinals, {ordinal for ordinal, _ in self.there})
         self.waiting: deque[Waiting] = deque()
         self.read = 0
         self.reading = asyncio.Lock()
         self.backlog = asyncio.Semaphore(plan.at_once * BACKLOG)
-        self.may_ask = run.manifest.get("parent") is None
-        progress.total, progress.run_id = len(self.ordinals) * run.repeats, run.id
+        self.may_ask = self.run.manifest.get("parent") is None
+        progress.waits_for = lambda: self.asker.line.note or store.trouble
+        progress.total, progress.run_id = len(self.ordinals) * self.run.repeats, self.run.id
 
     async def all_cases(self) -> None:
         """Play every case that is not done, at most `plan.at_once` of them together."""
         try:
             async with asyncio.TaskGroup() as watchers:
-                watching = [watchers.create_task(self._watch_cancel()), watchers.create_task(self._watch_grace())]
+                watching = [watchers.create_task(self._watch_run()), watchers.create_task(self._watch_grace())]
                 try:
                     async with asyncio.TaskGroup() as group:
                         self.board = Scoreboard(self.plan.scorers, group, passing_threshold=self.plan.passing_threshold)
@@ -166,12 +167,13 @@ class _Play:
 
     async def _read_cases(self) -> bool:
         chunk = self.ordinals[self.read : self.read + CHUNK]
+        risky = set(chunk[: max(0, self.maybe_asked - self.read)])
         self.read += len(chunk)
         wanted = [(each, repeat) for each in chunk for repeat in range(self.run.repeats)]
         wanted = [each for each in wanted if not self._is_done(*each)]
         ordinals = list(dict.fromkeys(ordinal for ordinal, _ in wanted))
         bodies = dict(await asyncio.to_thread(self.store.datasets.case_bodies, self.dataset_no, ordinals))
-        self.waiting.extend(Waiting(ordinal, repeat, bodies[ordinal]) for ordinal, repeat in wanted)
+        self.waiting.extend(Waiting(ordinal, repeat, bodies[ordinal], ordinal in risky) for ordinal, repeat in wanted)
         return bool(chunk)
 
     def _is_done(self, ordinal: int, repeat: int) -> bool:
@@ -208,7 +210,8 @@ class _Play:
                     slot = slot._replace(attempt=attempt + 1)  # the earlier error stays beside the new result
                 turns = conversation_at(case, turn, [each.reply for each in answered], session_id=session_id)
                 try:
-                    reply = await self.asker.ask(turns, slot)
+                    is_first = turn not in there and len(answered) == len(known)
+                    reply = await self.asker.ask(turns, slot, may_repeat=waiting.may_repeat and is_first)
                 except TargetError as error:
                     if self.asker.line.is_in_doubt:
                         doubt = Doubtful(waiting, case, answered, there, slot, error, self.asker.line.openings)
@@ -245,11 +248,15 @@ class _Play:
         else:
             self.progress.failed += 1
 
-    async def _watch_cancel(self) -> None:
+    async def _watch_run(self) -> None:
+        """Keep the run ours, hear when another process asks it to stop, and say what it waits for."""
         while True:
-            if await asyncio.to_thread(self.store.runs.is_cancel_requested, self.run.id):
+            pulse = await asyncio.to_thread(self.store.runs.pulse, self.run.id)
+            if not pulse.is_mine:
+                raise LostLease(f"Run {self.run.id} was taken over by another process, or deleted.")
+            if pulse.cancel_requested:
                 return self.stop.request("cancelled")
-            await asyncio.sleep(CANCEL_POLL_S)  # the request comes from another process, by way of the store
+            await asyncio.sleep(PULSE_S)
 
     async def _watch_grace(self) -> None:
         await self.stop.drain.wait()
@@ -257,22 +264,27 @@ class _Play:
         with suppress(TimeoutError):
             async with asyncio.timeout(self.stop.grace_s):
                 await self.stop.halt.wait()
+        if self.store.trouble:
+            self.store.give_up()  # nobody waits for it any more
         raise _GraceIsOver
 
     def finish(self, baseline: Baseline | None, see: Callable[[Result], None] | None) -> Report:
         """What came of the run, kept with it; a run that was stopped stays open for a resume."""
         is_partial = self.progress.done < self.progress.total
+        is_open = is_partial and self.stop.reason != "cancelled"
+        paused = {"kind": self.stop.reason, "message": self.stop.message} if is_open else None
+        kept = self.run.manifest
+        manifest = {**kept, **self.asker.accounts(kept), "gate": self.plan.gate, "paused": paused}
+        if is_open:
+            self.store.runs.pause(self.run.id, manifest=manifest)
         report = report_on(self.store, self.run.id, self.plan.gate, baseline, is_partial=is_partial, see=see)
-        manifest = {**self.run.manifest, "gate": self.plan.gate, "cache_hits": report.cache_hits}
-        if is_partial and self.stop.reason != "cancelled":
-            self.store.runs.pause(self.run.id)
-        else:
+        if not is_open:
             self.store.runs.finish(
                 self.run.id,
                 "cancelled" if is_partial else "completed",
                 summary=report.to_dict(),
                 exit_code=report.exit_code,
-                manifest=manifest,
+                manifest={**manifest, "cache_hits": report.cache_hits},
             )
         run = self.store.runs.find(self.run.id)
         return replace(report, run=run, timestamp=run.finished or report.timestamp)

@@ -7,9 +7,9 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -19,13 +19,28 @@ from cortex_eval.datasets import CaseReader, CaseRow, cases_from, read_cases
 from cortex_eval.storage import Store, this_process
 
 
-def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str | None = None) -> RunRecord:
+class Begun(NamedTuple):
+    """A run that is this process's now."""
+
+    run: RunRecord
+    was_cut_off: bool = False
+    """Its last owner died at work: calls that it had in flight may have been answered, and nobody knows."""
+
+    def maybe_asked(self, ordinals: Sequence[int], there: Container[int]) -> int:
+        """How many cases, in the order of asking, that owner may have begun with: no further than its slots went."""
+        if not self.was_cut_off:
+            return 0
+        last = max((place for place, ordinal in enumerate(ordinals, 1) if ordinal in there), default=0)
+        return last + int(self.run.manifest["at_once"])
+
+
+def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str | None = None) -> Begun:
     """The run that this plan is carried out as: a new one, or an earlier one that it goes on with."""
     if resume is not None:
         run = store.runs.find(resume)
         check_same_plan(plan, run)
         store.runs.take_over(run.id, this_process())
-        return store.runs.find(run.id)
+        return Begun(store.runs.find(run.id), was_cut_off=bool(run.owner))
     parent = store.runs.find(rescore) if rescore is not None else None
     parent_no = None
     if parent is not None:
@@ -45,7 +60,7 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
         parent_id=parent.id if parent else None,
         replies_of=parent_no,
     )
-    return store.runs.find(run_id)
+    return Begun(store.runs.find(run_id))
 
 
 def keep_dataset(plan: Plan, store: Store) -> int:

@@ -17,6 +17,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 from installed import CORTEX, Done, Folder
 
+from cortex_eval.cli.options import hint, out, print_json
+from cortex_eval.core import Secret
 from cortex_eval.testing import Answer, Call, ScriptedService
 
 IN_ENVIRONMENT = {
@@ -318,3 +320,13 @@ def test_P25_the_scan_finds_each_secret_in_each_encoding():
     for secret in SECRETS:
         for name, encode in ENCODINGS.items():
             assert secret in {found for found, *_ in hits(f"<p>{encode(secret)}</p>".encode())}, (secret, name)
+
+
+def test_P25_whatever_a_command_prints_is_masked(capsys: pytest.CaptureFixture[str]):
+    Secret('prin"ted-9')
+
+    out('a result with prin"ted-9')
+    hint("a hint with prin%22ted-9")
+    print_json({'prin"ted-9': ['prin"ted-9']})
+
+    assert capsys.readouterr() == ('a result with ***\n{"***":["***"]}\n', "a hint with ***\n")

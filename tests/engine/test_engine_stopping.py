@@ -98,7 +98,7 @@ async def test_calls_that_do_not_end_within_the_grace_are_given_up(scripted_serv
 
 
 async def test_a_run_cancelled_through_the_store_stops_and_says_so(scripted_service, store, monkeypatch):
-    monkeypatch.setattr(cortex_eval.engine, "CANCEL_POLL_S", 0.01)
+    monkeypatch.setattr(cortex_eval.engine, "PULSE_S", 0.01)
     bot = scripted_service(right, latency_s=0.02)
 
     async with asyncio.TaskGroup() as group:

@@ -64,8 +64,8 @@ async def test_a_real_model_answers_as_a_chat_target_streaming_with_its_tokens()
             f"{reply.usage.output_tokens} out, first token {reply.first_token_ms:.0f} ms, "
             f"all {reply.total_time_ms:.0f} ms, {reply.finish_reason}"
         )
-    first, second = (reply.usage for reply in replies)
-    assert second.input_tokens > first.input_tokens, "the second turn carries the first one"
+    first, second = (reply.usage.input_tokens for reply in replies if reply.usage)
+    assert second > first, "the second turn carries the first one"
 
 
 @pytest.mark.model

@@ -24,7 +24,7 @@ def begin(store: Store, cases: int = 3, *, owner: str = "") -> str:
 
 async def play(store: Store, run: str, ordinals: Iterable[int], *, at_once: int = 8) -> None:
     """Save a reply and a verdict for each case, some at a time, as the engine does."""
-    run_no = store.runs.numbers(run)[0]
+    run_no = (await asyncio.to_thread(store.runs.numbers, run))[0]  # waits when the database is away
     waiting = iter(ordinals)
 
     async def slot() -> None:

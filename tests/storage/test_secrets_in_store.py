@@ -108,7 +108,7 @@ async def test_p25_scorers_and_later_turns_see_a_reply_as_it_was_kept(scripted_s
     seen = []
 
     @scorer(name="reads")
-    def reads(reply) -> float:
+    def reads(case: Case, reply) -> float:
         seen.append(reply.text)
         return 1.0
 

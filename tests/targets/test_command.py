@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -79,7 +80,7 @@ def nothing_is_left_running(project: Path):
     notes = project / "pids"
     pids = [int(line) for line in notes.read_text().splitlines()] if notes.exists() else []
     assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == [], "neither alive nor a zombie"
-    assert [pid for pid, group in living() if group in pids] == [], "nor anything that it started"
+    assert [pid for pid, group in living() if group in pids and not dies(pid)] == [], "nor anything that it started"
 
 
 def living() -> Iterator[tuple[int, int]]:
@@ -89,6 +90,18 @@ def living() -> Iterator[tuple[int, int]]:
             state, _, group = folder.joinpath("stat").read_text().rpartition(")")[2].split()[:3]
             if state != "Z":
                 yield int(folder.name), int(group)
+
+
+def dies(pid: int) -> bool:
+    """Whether a process ends, which was killed but may not know it yet."""
+    try:
+        end = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([end], [], [], 10)[0])
+    finally:
+        os.close(end)
 
 
 def program(project: Path, *arguments: str, **settings: Any) -> CommandTarget:

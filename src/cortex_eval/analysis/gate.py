@@ -75,6 +75,8 @@ class Evidence:
     regressions: tuple[Regression, ...] = ()
     is_compared: bool = False
     """Whether there was a baseline."""
+    paused: str = ""
+    """Why the run stopped before its end."""
 
 
 def decide(evidence: Evidence, settings: GateSettings, *, passing_threshold: float) -> Gate:
@@ -104,6 +106,7 @@ def _error_checks(evidence: Evidence, settings: GateSettings) -> list[Check]:
     if evidence.is_partial or totals.cases < evidence.expected_cases:
         finished = totals.passed + totals.failed + totals.errors
         reason = f"only {finished} of {evidence.expected_cases} cases were finished, and a partial run never passes"
+        reason = f"{evidence.paused} ({reason})" if evidence.paused else reason
         checks.append(
             Check(name="complete", value=finished, limit=evidence.expected_cases, ok=False, reason=reason),
         )

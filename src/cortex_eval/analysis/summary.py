@@ -56,6 +56,7 @@ def summarise(
         values=figures.values,
         regressions=compared.regressions if compared else (),
         is_compared=compared is not None,
+        paused=run.paused,
     )
     return Report(
         run=run,

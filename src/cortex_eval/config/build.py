@@ -5,31 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from cortex_eval.analysis import SETTING_NAMES, Allowance, GateSettings, metric_name
 from cortex_eval.config.document import Document
 from cortex_eval.config.mistakes import NOT_SCORERS, read_block
-from cortex_eval.config.model import ExecutionModel, ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
+from cortex_eval.config.model import ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
 from cortex_eval.config.models import AsksModel, give_model
+from cortex_eval.config.outward import budget_of, limits_of, named_hosts, patience_with
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
-from cortex_eval.core import (
-    InputError,
-    KeyPath,
-    Problem,
-    Secret,
-    check_settings,
-    did_you_mean,
-    hide_header,
-    is_likely_secret,
-    is_secret,
-)
+from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean, is_secret
 from cortex_eval.datasets import Selection, quick
-from cortex_eval.net import BREAK_AFTER, TIMEOUT_S, Budget, Limits, Patience
 from cortex_eval.scoring import PlannedScorer, check_weights, scorers
 from cortex_eval.targets import Target, targets
 
@@ -108,11 +96,11 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
                 passing_threshold=threshold,
                 at_once=request.at_once or execution.max_concurrent_tests,
                 repeats=request.repeats or suite.repeat,
-                patience=_patience(execution, model, target),
-                limits=_limits(model),
-                budget=_budget(execution),
+                patience=patience_with(execution, model, is_remote=target.is_remote),
+                limits=limits_of(model),
+                budget=budget_of(execution),
                 is_offline=request.is_offline,
-                named_hosts=_named_hosts(project),
+                named_hosts=named_hosts(project),
                 gate=gate,
                 selection=selection,
                 request={
@@ -124,40 +112,6 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
             )
         )
     return plans
-
-
-def _patience(execution: ExecutionModel, service: ServiceModel, target: Target) -> Patience:
-    return Patience(
-        timeout_s=service.timeout_seconds or TIMEOUT_S,
-        retries=execution.retry_count,
-        retry_delay_s=execution.retry_delay_seconds,
-        requests_per_minute=service.requests_per_minute,
-        tokens_per_minute=service.tokens_per_minute,
-        break_after=BREAK_AFTER if target.is_remote else None,
-        pause_limit_s=execution.pause_limit_seconds,
-    )
-
-
-def _limits(service: ServiceModel) -> Limits:
-    usual = Limits()
-    # Who allows one attempt 90 seconds means it, also when nothing comes for 80 of them.
-    idle_s = service.idle_seconds or service.timeout_seconds or usual.idle_s
-    return Limits(connect_s=service.connect_seconds, idle_s=idle_s)
-
-
-def _budget(execution: ExecutionModel) -> Budget:
-    usd = execution.budget_usd
-    return Budget(
-        usd=None if usd is None else Decimal(str(usd)), calls=execution.budget_calls, tokens=execution.budget_tokens
-    )
-
-
-def _named_hosts(project: Project) -> tuple[str, ...]:
-    """Every host whose address is written in the project file."""
-    services = [each.settings.get(key) for each in project.model.services.values() for key in ("api_url", "base_url")]
-    urls = [*services, *(each.base_url for each in project.model.models.values())]
-    hosts = {urlsplit(url).hostname for url in urls if isinstance(url, str)}
-    return tuple(sorted(host for host in hosts if host))
 
 
 class _Problems:
@@ -260,7 +214,6 @@ def _target(project: Project, name: str, problems: _Problems) -> Target | None:
         return None
     with problems.at(key, name):
         settings = {name: _secret(name, value) for name, value in service.settings.items()}
-        _hide_headers(settings.get("headers"), project.document, (key, name))
         checked = check_settings(targets.find(kind), settings, owner=f"{key}.{name}", also=keys_of(ServiceModel))
         cls = targets.find(kind)
         if "directory" in inspect.signature(cls).parameters:
@@ -282,15 +235,6 @@ def _secret(key: str, value: Any) -> Any:
 def _from_root(settings: Mapping[str, Any], root: Path) -> dict[str, Any]:
     """Settings with their relative paths starting at the project."""
     return {key: root / value if isinstance(value, Path) else value for key, value in settings.items()}
-
-
-def _hide_headers(headers: object, document: Document, place: KeyPath) -> None:
-    """Make what headers hold in the way of keys known as secret, so that no text that leaves repeats it."""
-    for name, value in headers.items() if isinstance(headers, dict) else ():
-        if isinstance(value, str) and is_likely_secret(name):
-            hide_header(value)
-        elif isinstance(value, str) and (*place, "headers", name) in document.from_environment:
-            Secret(value)
 
 
 def _scorers(

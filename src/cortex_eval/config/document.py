@@ -245,9 +245,14 @@ class _Reader:
 
     def _hide(self, text: str, path: KeyPath) -> None:
         """Make known what is secret here before any mistake can be told."""
-        if path and is_secret(path[-1]) and path not in self.document.unset:
-            hide_header(text)
         hide_password(text)
+        if not path or path in self.document.unset:
+            return
+        is_header = path[-2:-1] == ("headers",)
+        if is_secret(path[-1]) or (is_header and is_likely_secret(str(path[-1]))):
+            hide_header(text)
+        elif is_header and path in self.document.from_environment:
+            Secret(text)
 
     def _variable(self, match: re.Match[str], path: KeyPath) -> str:
         name, default = match.groups()

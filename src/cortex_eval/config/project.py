@@ -13,7 +13,7 @@ from cortex_eval.config.mistakes import check_document
 from cortex_eval.config.model import ProjectModel
 from cortex_eval.config.plugins import load_plugins
 from cortex_eval.core import InputError, KeyPath, Problem, hide_password, is_secret, redact
-from cortex_eval.storage import Location, parse_location
+from cortex_eval.storage import Location, parse_location, shown_location
 
 DEFAULT_FILES = ("cortex.yaml", "config/config.yaml")
 DEFAULT_STORE = ".cortex/cortex.db"
@@ -132,6 +132,8 @@ def _hidden(document: Document) -> set[KeyPath]:
 def _mask(value: Any, path: KeyPath, hidden: set[KeyPath]) -> Any:  # Any: JSON
     if path and ((is_secret(path[-1]) and value) or path in hidden):
         return MASK
+    if path[:1] == ("database",) and isinstance(value, str):
+        return shown_location(value)
     if isinstance(value, dict):
         return {key: _mask(each, (*path, key), hidden) for key, each in value.items()}
     if isinstance(value, list):

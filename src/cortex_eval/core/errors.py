@@ -53,7 +53,7 @@ class TargetError(CortexError):
     ) -> None:
         super().__init__(message)
         self.kind = kind
-        """connection, timeout, status, rate_limited, auth, not_json, empty, missing_field, too_large, tls, crashed, …"""
+        """connection, timeout, status, rate_limited, auth, not_json, empty, missing_field, too_large, tls, …"""
         self.transient = transient
         """Worth asking again: the same call may succeed later."""
         self.attempts = 1
@@ -74,7 +74,7 @@ class JudgeError(CortexError):
         self.kind = kind
 
 
-class Unavailable(CortexError):
+class Unavailable(CortexError):  # noqa: N818  # it is what the service is
     """Nothing more can be asked for now: the run pauses and its cases stay pending; `kind` says why."""
 
     def __init__(self, message: str, *, kind: str) -> None:

@@ -111,3 +111,10 @@ class RunRecord:
     def is_settled(self) -> bool:
         """Whether it is completed with nothing in error: there is nothing left that a resume could do."""
         return self.status == "completed" and self.summary.get("totals", {}).get("errors") == 0
+
+    @property
+    def paused(self) -> str:
+        """Why it stopped before its end, such as `target_unavailable: …`; empty when it did not, or was asked to."""
+        reason = self.manifest.get("paused") or {}
+        message = reason.get("message")
+        return f"{reason['kind']}: {message}" if message else ""

@@ -292,7 +292,9 @@ class Line:
             error.transient = error.transient and wait_s <= LONGEST_DELAY_S
         elif wait_s > max(self.patience.pause_limit_s, LONGEST_DELAY_S * 1.25):
             limit = f"pause_limit_seconds ({self.patience.pause_limit_s:g})"
-            raise self._ended(f"{self.name} asks to wait {wait_s:.0f} s, longer than {limit}.", "rate_limited") from error
+            raise self._ended(
+                f"{self.name} asks to wait {wait_s:.0f} s, longer than {limit}.", "rate_limited"
+            ) from error
         self._not_before = max(self._not_before, now + wait_s)
         self.note = f"it asks to slow down; {self._limit} at once, next call in {self._not_before - now:.0f} s"
         return self.patience.waits_out

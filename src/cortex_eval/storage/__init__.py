@@ -6,12 +6,14 @@ from cortex_eval.storage.location import Location, is_url, parse_location, shown
 from cortex_eval.storage.owner import this_process
 from cortex_eval.storage.results import Slot, StoredTurn
 from cortex_eval.storage.store import Store
+from cortex_eval.storage.trouble import LostLease
 from cortex_eval.storage.versions import CURRENT_REVISION, migrate
 
 __all__ = [
     "CURRENT_REVISION",
     "Lease",
     "Location",
+    "LostLease",
     "Pulse",
     "Slot",
     "Store",

@@ -60,12 +60,15 @@ class PostgresDatabase:
         """Make sure that the tables are there and have the current shape; a server that is down is told at once."""
         from psycopg import Error
 
+        self._is_closed.clear()
         try:
             with self._connection() as connection:
                 prepare(connection, self._shown)
-        except Error as error:
-            raise self._failed(error) from error
-        self._is_closed.clear()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, Error):
+                raise self._failed(error) from error
+            raise
 
     def close(self) -> None:
         """Commit what is left, and let go of the connections."""

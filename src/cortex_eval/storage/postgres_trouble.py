@@ -9,8 +9,9 @@ _LOCKED = ("40001", "40P01", "55P03")
 _DOWN = ("08", "57P", "53")
 """Connections, shutdowns and starts, too many connections, no memory."""
 _DISK_FULL = "53100"
-_PASSES = ("starting up", "shutting down", "recovery mode", "too many clients", "connection slots")
-"""What a server says while it refuses connections for a time; psycopg gives no code when it cannot connect."""
+_REFUSED = ("authentication", "does not exist", "pg_hba", "permission denied", "not permitted")
+"""What does not pass by itself when a connection is refused; psycopg gives no code then. Anything else a server says
+(it starts, stops, recovers, is full) does."""
 
 
 def judge(shown: str, error: Exception) -> Passing | StorageError | None:
@@ -26,7 +27,7 @@ def judge(shown: str, error: Exception) -> Passing | StorageError | None:
     if isinstance(code, str):
         return Passing("database_down", f"{shown}: {text}") if code.startswith(_DOWN) else _broken(shown, text)
     if _is_connection_failure(error):
-        is_refused = "FATAL" in text and not any(words in text for words in _PASSES)
+        is_refused = "FATAL" in text and any(words in text for words in _REFUSED)
         return _broken(shown, text) if is_refused else Passing("database_down", f"{shown} cannot be reached: {text}")
     return _broken(shown, text) if _is_from_driver(error) else None
 

@@ -69,7 +69,7 @@ class Runs:
             no = tx.fetch(
                 "INSERT INTO cortex_runs (id, suite, status, target_name, target_kind, target_version, dataset_no, "
                 "cases, repeats, ordinals, created, started, manifest, parent_id, owner, cancel_requested, epoch, "
-                "lease_until) "  # noqa: S608  # the time is by the store's clock
+                "lease_until) "  # the time is by the store's clock
                 f"VALUES (?,?,'running',?,?,?,?,?,?,?,?,?,?,?,?,0,1,{self._lease}) RETURNING no",
                 values,
             )[0][0]
@@ -171,12 +171,13 @@ class Runs:
             ),
         )
 
-    def pause(self, run_id: str) -> None:
+    def pause(self, run_id: str, *, manifest: Mapping[str, Any] | None = None) -> None:
         """Let go of a run that is not finished, so that it can be resumed."""
         self._let_go(
             run_id,
-            "UPDATE cortex_runs SET status='paused', owner='', lease_until=0 WHERE no=? AND epoch=? RETURNING no",
-            (),
+            "UPDATE cortex_runs SET status='paused', owner='', lease_until=0, manifest=coalesce(?, manifest) "
+            "WHERE no=? AND epoch=? RETURNING no",
+            (redact_bytes(to_json(manifest)) if manifest is not None else None,),
         )
 
     def _let_go(self, run_id: str, sql: str, values: Sequence[Any]) -> None:
