@@ -32,7 +32,8 @@ class Outage:
     def before(cls, url: str) -> Self:
         """A proxy before the service at this URL."""
         parts = urlsplit(url)
-        assert parts.hostname and parts.port
+        assert parts.hostname
+        assert parts.port
         made = cls(parts.hostname, parts.port)
         made.up()
         netloc = parts.netloc.replace(f"{parts.hostname}:{parts.port}", f"127.0.0.1:{made.port}")

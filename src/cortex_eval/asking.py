@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from cortex_eval.analysis import judge_usages
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress
-from cortex_eval.core import Case, Failure, Reply, TargetError, reply_from_json, to_json
+from cortex_eval.core import Case, Failure, Reply, TargetError, reply_from_json, to_json, usage_from_mapping
 from cortex_eval.net import Line, Outside
 from cortex_eval.storage import Slot, Store, StoredTurn
 from cortex_eval.targets import Conversation, ask_target, cache_key
@@ -80,6 +81,19 @@ class Asker:
     async def save_error(self, slot: Slot, error: TargetError) -> None:
         """Keep that there is no reply, and why."""
         await self.store.results.save_error(slot, Failure(error.kind, str(error)), attempts=error.attempts)
+
+    def count_spent(self, run_id: str) -> None:
+        """Put what earlier parts of the run took on its budget."""
+        budget = self.outside.budget
+        if not budget.is_limited:
+            return
+        for result in self.store.results.read(run_id, with_cases=False):
+            budget.made_calls += 0 if result.cached else result.attempts
+            if result.reply_json and not result.cached and (usage := result.reply and result.reply.usage):
+                budget.add(usage)
+            for usage_of_judge in judge_usages(result.scores):
+                budget.made_calls += usage_of_judge.pop("calls")
+                budget.add(usage_from_mapping(usage_of_judge))
 
     def accounts(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """Whom the run has called, how often, and how long it waited, with what earlier parts of it put down."""

@@ -82,6 +82,7 @@ class _Play:
     ) -> None:
         self.plan, self.store, self.run, self.progress, self.stop = plan, store, begun.run, progress, stop
         self.outside, self.asker = outside, Asker(plan, store, outside, progress)
+        self.asker.count_spent(self.run.id)
         self.doubts: list[Doubtful] = []
         self.slots = 0
         self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(self.run.id)

@@ -80,7 +80,7 @@ def kill(process: subprocess.Popen[str], bot: ScriptedService) -> None:
     process.communicate()
 
     async def all_have_hung_up() -> None:
-        while bot.in_flight:  # noqa: ASYNC110  # a count, not an event: what is waited for is the loop itself
+        while bot.in_flight:  # a count, not an event: what is waited for is the loop itself
             await asyncio.sleep(0)
 
     bot.from_thread(all_have_hung_up())

@@ -17,10 +17,11 @@ from pathlib import Path
 from made_runs import PASSED, all_passed, begin, play, states
 
 from cortex_eval.core import Reply, StorageError
-from cortex_eval.storage import Slot, Store, this_process
+from cortex_eval.storage import Slot, Store, this_process, trouble
 
 CASES = 8
 disk = ctypes.CDLL(None)
+trouble.FIRST_DELAY_S = 0.001
 
 
 async def told(store: Store, run: str, stored: list[int]) -> None:
@@ -76,9 +77,7 @@ def stops(path: Path, *, kinds: set[str], failing: Callable[[], None]) -> str:
             asyncio.run(told(store, run, stored))
             store.runs.pause(run)
     except StorageError as error:
-        assert error.kind in kinds, (error.kind, str(error))
-        assert str(path) in str(error)
-        outcome = error.kind
+        outcome = error.kind if error.kind in kinds and str(path) in str(error) else str(error)
     else:
         outcome = "ignored" if disk.disk_failures() else "untouched"
     check(path, run, stored)

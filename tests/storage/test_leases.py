@@ -1,4 +1,4 @@
-"""One run, one owner: taken over at once when the owner is gone, never while it lives, and a late owner writes nothing."""
+"""One run, one owner: taken over when the owner is gone, never while it lives; a late owner writes nothing."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def test_P18_an_old_store_is_migrated_and_keeps_every_row(postgres_url):
         postgres_url,
         """ALTER TABLE cortex_runs DROP COLUMN epoch, DROP COLUMN lease_until;
         INSERT INTO cortex_datasets VALUES (1, 'd', 'v', 1, '', '', 'then');
-        INSERT INTO cortex_runs VALUES (1, 'abcd', 's', 'paused', 'bot', 'http', NULL, 1, 1, 1, '', 'then', 'then', NULL,
-            '{}', NULL, NULL, NULL, '', 0);
+        INSERT INTO cortex_runs VALUES (1, 'abcd', 's', 'paused', 'bot', 'http', NULL, 1, 1, 1, '', 'then', 'then',
+            NULL, '{}', NULL, NULL, NULL, '', 0);
         UPDATE alembic_version SET version_num='0001'""",
     )
 

@@ -1,5 +1,6 @@
 """What a run's results say: the report, its gate, its baseline."""
 
+from cortex_eval.analysis.collect import judge_usages
 from cortex_eval.analysis.compare import (
     Baseline,
     Compared,
@@ -57,6 +58,7 @@ __all__ = [
     "compare_with_baseline",
     "decide",
     "figures_of",
+    "judge_usages",
     "metric_name",
     "read_baseline",
     "reply_fields",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 import orjson
 
+from cortex_eval.analysis.report import TokenUse
 from cortex_eval.core import Result
 
 ERRORS_SHOWN = 20
@@ -125,6 +126,49 @@ _PASSED, _FAILED = {"value": 1.0}, {"value": 0.0}
 Key = tuple[str | None, int | None, str | None]
 
 
+class Use:
+    """Tokens and money of many calls."""
+
+    def __init__(self) -> None:
+        self.tokens = {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "reasoning_tokens": 0}
+        self.cost: dict[str, Decimal] = {}
+        self.replies = 0
+        self.unpriced = 0
+
+    def add(self, usage: Mapping[str, Any]) -> None:
+        """Count one reply."""
+        self.replies += 1
+        for name in self.tokens:
+            self.tokens[name] += usage.get(name, 0)
+        cost = usage.get("cost")
+        if cost is None:
+            self.unpriced += 1
+        else:
+            currency = cost.get("currency", "USD")
+            self.cost[currency] = self.cost.get(currency, Decimal(0)) + Decimal(cost["amount"])
+
+    def summed(self) -> TokenUse | None:
+        """All of it; None when no reply stated anything."""
+        if not self.replies:
+            return None
+        cost = {currency: str(amount) for currency, amount in self.cost.items()} or None
+        return TokenUse(replies=self.replies, cost=cost, unpriced=self.unpriced, **self.tokens)
+
+
+def judge_usages(scores: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What each verdict of a judge took that was asked for and not found in the cache."""
+    for score in scores.values():
+        evidence = score.get("evidence")
+        if score.get("source") == "judge" and isinstance(evidence, dict) and not evidence.get("cached"):
+            tokens = evidence.get("tokens") or {}
+            yield {
+                "input_tokens": tokens.get("input", 0),
+                "output_tokens": tokens.get("output", 0),
+                "cost": evidence.get("cost"),
+                "calls": evidence.get("attempts", 1),
+            }
+
+
 class Collector:
     """Takes results, contiguous by case, and keeps their numbers by (category, tier, language)."""
 
@@ -136,10 +180,8 @@ class Collector:
         self.cache_hits = 0
         self.error_kinds: dict[str, int] = {}
         self.error_messages: dict[str, str] = {}
-        self.tokens = {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "reasoning_tokens": 0}
-        self.cost: dict[str, Decimal] = {}
-        self.replies_with_usage = 0
-        self.unpriced = 0
+        self.target_use = Use()
+        self.judge_use = Use()
         self.has_clusters = False
         """Whether any two values may share a cluster."""
         self._clusters: dict[str, int] = {}
@@ -259,6 +301,9 @@ class Collector:
         scores: dict[str, dict[str, Any]] = orjson.loads(row.scores_json) if len(row.scores_json) > 2 else {}
         if "intent" in scores or "entities" in scores or "tool" in scores:
             _add_seed_scores(tally, scores)
+        if b'"source":"judge"' in row.scores_json:
+            for usage in judge_usages(scores):
+                self.judge_use.add(usage)
         if has_error:
             kind = f"{state}: {row.error.kind}" if row.error else state
             self.error_kinds[kind] = self.error_kinds.get(kind, 0) + 1
@@ -279,19 +324,8 @@ class Collector:
         if (parse_ms := reply.get("parse_time_ms")) is not None:
             tally.parse_ms.add(parse_ms)
         if (usage := reply.get("usage")) is not None:
-            self._add_usage(usage)
+            self.target_use.add(usage)
         return llm_invoked
-
-    def _add_usage(self, usage: dict[str, Any]) -> None:
-        self.replies_with_usage += 1
-        for name in self.tokens:
-            self.tokens[name] += usage.get(name, 0)
-        cost = usage.get("cost")
-        if cost is None:
-            self.unpriced += 1
-        else:
-            currency = cost.get("currency", "USD")
-            self.cost[currency] = self.cost.get(currency, Decimal(0)) + Decimal(cost["amount"])
 
 
 def _add_outcome(tally: Tally, rows: list[Result], cluster: int) -> None:

@@ -101,7 +101,7 @@ def _error_checks(evidence: Evidence, settings: GateSettings) -> list[Check]:
     totals, limit = evidence.totals, settings.max_error_rate
     checks = []
     if totals.cases == 0:
-        reason = "no case was run, so nothing is known"
+        reason = evidence.paused or "no case was run, so nothing is known"
         return [Check(name="complete", value=0, limit=evidence.expected_cases, ok=False, reason=reason)]
     if evidence.is_partial or totals.cases < evidence.expected_cases:
         finished = totals.passed + totals.failed + totals.errors

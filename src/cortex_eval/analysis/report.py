@@ -172,6 +172,7 @@ class Report:
     languages: Mapping[str, Group]
     latency_ms: Latency
     target_usage: TokenUse | None
+    judge_usage: TokenUse | None
     cache_hits: int
     error_kinds: Mapping[str, int]
     """Turns in error by state and kind, most frequent first."""
@@ -289,7 +290,10 @@ def report_document(report: Report) -> dict[str, Any]:
         "tiers": _groups(report.tiers),
         "languages": _groups(report.languages),
         "latency_ms": asdict(report.latency_ms),
-        "usage": {"target": asdict(report.target_usage) if report.target_usage else None, "judge": None},
+        "usage": {
+            "target": asdict(report.target_usage) if report.target_usage else None,
+            "judge": asdict(report.judge_usage) if report.judge_usage else None,
+        },
         "cache_hits": report.cache_hits,
         "error_kinds": dict(report.error_kinds),
         "error_messages": dict(report.error_messages),

@@ -9,7 +9,7 @@ from cortex_eval.analysis.collect import Collector, Key, Tally
 from cortex_eval.analysis.compare import Baseline, Figures, compare_with_baseline
 from cortex_eval.analysis.gaps import gap_notes, unscored_of
 from cortex_eval.analysis.gate import Evidence, GateSettings, decide
-from cortex_eval.analysis.report import Group, Latency, Metric, Report, TokenUse, Totals
+from cortex_eval.analysis.report import Group, Latency, Metric, Report, Totals
 from cortex_eval.core import Direction, Result, RunRecord
 from cortex_eval.stats import BOOTSTRAP_LIMIT, estimate, percentile
 
@@ -69,7 +69,8 @@ def summarise(
         tiers=_groups(collected.tallies, 1, method=method),
         languages=_groups(collected.tallies, 2, method=method),
         latency_ms=_latency(collected),
-        target_usage=_usage(collected),
+        target_usage=collected.target_use.summed(),
+        judge_usage=collected.judge_use.summed(),
         cache_hits=collected.cache_hits,
         error_kinds=dict(sorted(collected.error_kinds.items(), key=lambda each: -each[1])),
         error_messages=collected.error_messages,
@@ -206,17 +207,6 @@ def _latency(collected: Collector) -> Latency:
         p95=percentile(ordered, 0.95),
         p99=percentile(ordered, 0.99),
         first_attempt_success=collected.first_attempt / collected.asked if collected.asked else None,
-    )
-
-
-def _usage(collected: Collector) -> TokenUse | None:
-    if not collected.replies_with_usage:
-        return None
-    return TokenUse(
-        replies=collected.replies_with_usage,
-        cost={currency: str(amount) for currency, amount in collected.cost.items()} or None,
-        unpriced=collected.unpriced,
-        **collected.tokens,
     )
 
 

@@ -9,6 +9,7 @@ from cortex_eval.core.codec import (
     reply_to_json,
     score_from_mapping,
     to_json,
+    usage_from_mapping,
 )
 from cortex_eval.core.errors import (
     CortexError,
@@ -106,4 +107,5 @@ __all__ = [
     "short_repr",
     "shorten",
     "to_json",
+    "usage_from_mapping",
 ]

@@ -58,10 +58,7 @@ def reply_from_json(data: bytes | str) -> Reply:
     if "tool_calls" in row:
         row["tool_calls"] = tuple(ToolCall(**call) for call in row["tool_calls"])
     if "usage" in row:
-        usage = row["usage"]
-        if "cost" in usage:
-            usage["cost"] = Money(**{**usage["cost"], "amount": Decimal(usage["cost"]["amount"])})
-        row["usage"] = Usage(**usage)
+        row["usage"] = usage_from_mapping(row["usage"])
     if "attachments" in row:
         row["attachments"] = tuple(Attachment(**each) for each in row["attachments"])
     if "spans" in row:
@@ -70,6 +67,12 @@ def reply_from_json(data: bytes | str) -> Reply:
         if name in row:
             row[name] = tuple(row[name])
     return Reply(**row)
+
+
+def usage_from_mapping(row: Mapping[str, Any]) -> Usage:
+    """Tokens and money with these canonical fields."""
+    cost = row.get("cost")
+    return Usage(**{**row, "cost": Money(**{**cost, "amount": Decimal(cost["amount"])}) if cost else None})
 
 
 def reply_to_json(reply: Reply) -> tuple[bytes, bytes | None]:

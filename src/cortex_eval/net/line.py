@@ -221,6 +221,8 @@ class Line:
 
     async def _rest(self, seconds: float, place: Place | None) -> float:
         """Wait before the next attempt, unless the line is closed meanwhile."""
+        if self._over is not None:
+            return 0.0
         resting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._resting.add(resting)
         try:

@@ -28,6 +28,11 @@ class Budget:
     _dearest_usd: Decimal = field(default_factory=Decimal)
     _longest: int = 0
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is any limit."""
+        return not (self.usd is None and self.calls is None and self.tokens is None)
+
     def begin(self) -> None:
         """Count a call that is about to be made; `Unavailable` when it might go beyond a limit.
 

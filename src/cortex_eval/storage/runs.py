@@ -67,10 +67,9 @@ class Runs:
             if there:  # it was kept, and only the reply to that was lost
                 return int(there[0][0])
             no = tx.fetch(
-                "INSERT INTO cortex_runs (id, suite, status, target_name, target_kind, target_version, dataset_no, "
-                "cases, repeats, ordinals, created, started, manifest, parent_id, owner, cancel_requested, epoch, "
-                "lease_until) "  # the time is by the store's clock
-                f"VALUES (?,?,'running',?,?,?,?,?,?,?,?,?,?,?,?,0,1,{self._lease}) RETURNING no",
+                f"""INSERT INTO cortex_runs (id, suite, status, target_name, target_kind, target_version, dataset_no,
+                cases, repeats, ordinals, created, started, manifest, parent_id, owner, cancel_requested, epoch,
+                lease_until) VALUES (?,?,'running',?,?,?,?,?,?,?,?,?,?,?,?,0,1,{self._lease}) RETURNING no""",  # noqa: S608  # the store's own clock
                 values,
             )[0][0]
             if replies_of is not None:
