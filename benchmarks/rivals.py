@@ -48,13 +48,13 @@ TOO_SLOW_S = 30
 STARTS = 5
 KEEPS = {
     "cortex": "SQLite: the dataset, every reply before it is scored, every verdict; HTML, JSON and JSON-lines reports",
-    "inspect": "a log file with every sample and its events",
-    "deepeval": "nothing but a summary (its cache of results, on by default and far slower, is off)",
+    "inspect": "a log file with every sample and its events, and a trace",
+    "deepeval": "one JSON file at the end with every result (its cache, on by default and far slower, is off)",
     "pydantic_evals": "nothing: the report is an object in memory",
     "ragas": "nothing: the result is an object in memory",
     "phoenix": "nothing: the result is a data frame in memory",
     "mlflow": "SQLite: a trace of every call, and the metrics",
-    "promptfoo": "SQLite: every result",
+    "promptfoo": "SQLite: every result; a debug log",
 }
 PROJECT = """\
 services:

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 
 from cortex_eval.control import Progress
+from cortex_eval.core import redact
 
 BAR_EVERY_S = 0.2
 LINE_EVERY_S = 10.0
@@ -48,7 +49,9 @@ def describe(progress: Progress) -> str:
     parts.append(f"{progress.errors:,} error{'' if progress.errors == 1 else 's'}")
     if progress.cost_usd is not None:
         parts.append(f"${progress.cost_usd:.2f}")
-    if rate > 0 and progress.total > progress.done:
+    if waits_for := progress.waits_for():
+        parts.append(f"waiting: {redact(waits_for)}")
+    elif rate > 0 and progress.total > progress.done:
         parts.append(f"{_clock((progress.total - progress.done) / rate)} left")
     return "  ".join(parts)
 

@@ -60,6 +60,7 @@ def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) ->
 @click.option("--baseline", metavar="NAME", help="Compare with this baseline.")
 @click.option("--fail-under", type=float, callback=_share, help="Exit with 2 when the overall score is lower.")
 @output_option
+@click.option("--offline", is_flag=True, help="Call nobody but loopback and the hosts that the project file names.")
 @click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
 @json_option
 @click.option("--results", "with_results", is_flag=True, help="With --json: every result too.")
@@ -87,6 +88,7 @@ def run(**given: Any) -> int:
 @click.argument("run_id", metavar="RUN")
 @config_option
 @output_option
+@click.option("--offline", is_flag=True, help="Call nobody but loopback and the hosts that the project file names.")
 @json_option
 @click.option("--results", "with_results", is_flag=True, help="With --json: every result too.")
 def rescore(run_id: str, **given: Any) -> int:
@@ -94,7 +96,7 @@ def rescore(run_id: str, **given: Any) -> int:
     project = load_project(given["config"], keep_problems=True)
     with existing(project.store) as place, Store(place) as store:
         record = store.runs.find(run_id)
-        plans = make_plans(project, _request_of(record))
+        plans = make_plans(project, _request_of(record, given))
         return _play(project, plans, store, given, rescore=record.id)
 
 
@@ -137,6 +139,7 @@ def _request(store: Store, given: dict[str, Any]) -> Request:
         at_once=given["concurrency"],
         baseline=given["baseline"],
         fail_under=given["fail_under"],
+        is_offline=given["offline"],
     )
 
 
@@ -152,6 +155,7 @@ def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Reque
         encoding=asked.get("encoding"),
         repeats=asked.get("repeats"),
         at_once=given.get("concurrency"),
+        is_offline=bool(given.get("offline")),
         baseline=given.get("baseline") or gate.get("baseline"),
         fail_under=gate.get("fail_under") if given.get("fail_under") is None else given["fail_under"],
     )

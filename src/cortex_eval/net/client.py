@@ -176,6 +176,8 @@ def parse_json(url: str, received: Received) -> Parsed:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         parsed = _parse_leniently(data, None if is_utf8 else declared)
+        if parsed is None and data[:1] in b"{[" and "unexpected end" in str(error):
+            raise TargetError(f"{host_of(url)} cut its answer short.", kind="truncated", transient=True) from error
         if parsed is None:
             beginning = shorten(data.decode("utf-8", "replace"))
             raise TargetError(f"{host_of(url)} answered, but not with JSON: {beginning!r}", kind="not_json") from error

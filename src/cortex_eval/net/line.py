@@ -8,6 +8,7 @@ hand wait. Waiting is never counted as the service's own time.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -146,13 +147,20 @@ class Line:
     def _is_free(self) -> bool:
         """Whether a call may be made at once: the way of nearly every call."""
         return (
-            (self._limit is None or self._in_flight < self._limit)
+            self._in_flight < self._most
             and not self._is_down
             and self._over is None
             and (not self._not_before or time.monotonic() >= self._not_before)
             and self.patience.requests_per_minute is None
             and self.patience.tokens_per_minute is None
         )
+
+    @property
+    def _most(self) -> float:
+        """Calls that may be open at once; while the key is in doubt, no more than may be refused."""
+        if self.refusals and self.patience.break_after is not None:
+            return REFUSED_AFTER - self.refusals
+        return math.inf if self._limit is None else self._limit
 
     async def _wait_for_turn(self, place: Place | None) -> float:
         """Return when a call may be made, with the seconds that it took."""
@@ -182,7 +190,7 @@ class Line:
             return is_early
         if now < self._ready_at:
             return True
-        return self._limit is not None and self._in_flight >= self._limit
+        return self._in_flight >= self._most
 
     async def _wait_a_while(self) -> None:
         """Until something may have changed: a call ended, a time came."""
@@ -211,8 +219,8 @@ class Line:
 
     def _wake(self) -> None:
         """Those who wait for their turn may look again: as many as there is room for."""
-        is_open = self._limit is None or self._is_down or self._over is not None
-        room = len(self._queue) if self._limit is None or is_open else self._limit - self._in_flight
+        is_open = self._is_down or self._over is not None
+        room = math.inf if is_open else self._most - self._in_flight
         while self._queue and room > 0:
             waiting = self._queue.popleft()
             if not waiting.done():

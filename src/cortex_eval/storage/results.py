@@ -109,7 +109,8 @@ class Results:
         )
 
     def _place(self, slot: Slot) -> tuple[int, ...]:
-        return (slot.run_no, self._leases.epoch_of(slot.run_no), *slot[1:])
+        run_no, ordinal, repeat, turn, attempt = slot
+        return run_no, self._leases.epoch_of(run_no), ordinal, repeat, turn, attempt
 
     def stored_turns(self, run_no: int) -> dict[tuple[int, int], dict[int, StoredTurn]]:
         """What is there of a run: by case and repeat, the last attempt of each turn."""

@@ -15,6 +15,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from cortex_eval.core import StorageError
@@ -26,7 +27,8 @@ SPACING_S = 0.001
 """From one commit's start to the next, at least: a little company saves half the commits and costs no time."""
 
 
-class Statement(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)  # told apart by identity: it is looked up for every row
+class Statement:
     """An INSERT that takes any number of rows: its beginning, the marks of one row, its end.
 
     Carried out a second time with the same rows it changes nothing: a commit whose reply was lost is done again.
@@ -60,10 +62,8 @@ class Sink(Protocol):
         """Let go of the database."""
 
 
-class _Waiting(NamedTuple):
-    done: asyncio.Future[None]
-    fence: Fence | None
-    """Whose row is waited for; None: everything so far."""
+_Waiting = tuple[asyncio.Future[None], Fence | None]
+"""Who waits, and for a row of which run; None: for everything so far."""
 
 
 class _Group(NamedTuple):
@@ -122,7 +122,7 @@ class GroupWriter:
 
     def _here(self, fence: Fence | None) -> asyncio.AbstractEventLoop:
         """The running loop. One that ended has left nobody waiting, whatever it was doing."""
-        if (error := self._failure(fence)) is not None:
+        if (self._error or self._lost) and (error := self._failure(fence)) is not None:
             raise error
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
@@ -140,7 +140,7 @@ class GroupWriter:
 
     async def _answer(self, loop: asyncio.AbstractEventLoop, fence: Fence | None) -> None:
         done: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(_Waiting(done, fence))
+        self._waiting.append((done, fence))
         self._plan(loop)
         await done
 
@@ -159,7 +159,7 @@ class GroupWriter:
         for done, fence in group.waiting:
             if done.cancelled():
                 continue
-            if (error := self._failure(fence)) is None:
+            if not (self._error or self._lost) or (error := self._failure(fence)) is None:
                 done.set_result(None)
             else:
                 done.set_exception(error)
