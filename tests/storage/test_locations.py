@@ -14,15 +14,15 @@ from cortex_eval.storage import Slot, Store, is_url, parse_location, shown_locat
 @pytest.mark.parametrize(
     ("written", "place"),
     [
-        ("a/b.db", Path("/root/a/b.db")),
-        ("sqlite:///a/b.db", Path("/root/a/b.db")),
+        ("a/b.db", Path("/project/a/b.db")),
+        ("sqlite:///a/b.db", Path("/project/a/b.db")),
         ("sqlite:////abs/b.db", Path("/abs/b.db")),
         ("postgresql://me@host/name", "postgresql://me@host/name"),
         ("postgres://host", "postgres://host"),
     ],
 )
 def test_a_location_is_a_file_or_a_url(written, place):
-    assert parse_location(written, Path("/root")) == place
+    assert parse_location(written, Path("/project")) == place
     assert is_url(place) == isinstance(place, str)
 
 

@@ -101,6 +101,24 @@ def test_P18_an_old_store_is_upgraded_after_a_backup_and_keeps_every_row(tmp_pat
         assert backup.execute("SELECT state FROM cortex_results").fetchall() == [("passed",)]
 
 
+def test_P18_a_migration_that_does_not_reach_its_end_leaves_the_old_store(tmp_path, monkeypatch):
+    path = old(tmp_path / "cortex.db")
+    before = shape(path)
+    run_migrations = versions.run_migrations
+
+    def cut_short(connection) -> None:
+        run_migrations(connection)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(versions, "run_migrations", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        made(path)
+    assert shape(path) == before
+
+    monkeypatch.undo()
+    assert shape(made(path)) == shape(made(tmp_path / "fresh.db"))
+
+
 def test_migrating_a_store_that_is_current_changes_nothing(tmp_path):
     path = made(tmp_path / "cortex.db")
     before = shape(path)

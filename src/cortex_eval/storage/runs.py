@@ -213,11 +213,6 @@ class Runs:
 
         return self._db.change(request)
 
-    def is_cancel_requested(self, run_id: str) -> bool:
-        """Whether somebody asked this run to stop."""
-        rows = self._db.fetch("SELECT cancel_requested FROM cortex_runs WHERE id=?", (run_id,))
-        return bool(rows and rows[0][0])
-
     def delete(self, run_id: str) -> None:
         """Remove a run and its results; refuses while it is going on."""
 
