@@ -66,11 +66,11 @@ async def execute(
     plan.target.connect_by(outside.guard, plan.limits)
     async with nullcontext() if rescore else plan.target:  # first: a target that cannot be had leaves no run behind
         begun = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
-        run, play = begun.run, _Play(plan, store, outside, begun, progress or Progress(), stop or Stop())
-        with store.runs.held(run.id):
+        play = await asyncio.to_thread(_Play, plan, store, outside, begun, progress or Progress(), stop or Stop())
+        with store.runs.held(play.run.id):
             async with opened(plan.scorers, outside, store.cache):
                 await play.all_cases()
-    with store.runs.held(run.id):
+    with store.runs.held(play.run.id):
         return await asyncio.to_thread(play.finish, baseline, see)
 
 
@@ -114,7 +114,7 @@ class _Play:
             pass  # what was in flight is asked again on resume
         except* (StorageError, InputError) as errors:
             raise _first(errors) from None
-        await self.store.flush()
+        await self.store.flush(self.run.id)
 
     async def _slot(self, group: asyncio.TaskGroup) -> None:
         """One place at the target, taken by case after case; a verdict never holds it."""
@@ -256,7 +256,7 @@ class _Play:
             if not pulse.is_mine:
                 raise LostLease(f"Run {self.run.id} was taken over by another process, or deleted.")
             if pulse.cancel_requested:
-                return self.stop.request("cancelled")
+                self.stop.pause("cancelled")
             await asyncio.sleep(PULSE_S)
 
     async def _watch_grace(self) -> None:
