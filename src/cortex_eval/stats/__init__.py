@@ -1,5 +1,6 @@
-"""Pure functions on numbers: how sure a figure is."""
+"""Pure functions on numbers: how sure a figure is, and what a comparison could see."""
 
+from cortex_eval.stats.power import POWER, pairs_needed, smallest_detectable_drop
 from cortex_eval.stats.uncertainty import (
     BOOTSTRAP_LIMIT,
     Estimate,
@@ -16,6 +17,7 @@ from cortex_eval.stats.uncertainty import (
 
 __all__ = [
     "BOOTSTRAP_LIMIT",
+    "POWER",
     "Estimate",
     "Interval",
     "all_equal_interval",
@@ -24,6 +26,8 @@ __all__ = [
     "design_effect",
     "effective_n",
     "estimate",
+    "pairs_needed",
     "percentile",
+    "smallest_detectable_drop",
     "wilson",
 ]

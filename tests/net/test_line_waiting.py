@@ -1,0 +1,324 @@
+"""Callers that wait: none is forgotten, none calls too soon, and one that is given up leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+
+from cortex_eval.core import Reply, TargetError, Unavailable
+from cortex_eval.net import Budget, Called, Line, Outside, Patience
+
+OK = Reply(text="ok")
+QUICK = {"retries": 0, "retry_delay_s": 0.001, "probe_every_s": 0.05, "dice": random.Random(7)}
+
+
+@dataclass
+class Service:
+    """Answers by a function of the call's number; keeps when each call came."""
+
+    say: Callable[[int], Exception | Reply | Awaitable[Reply]] = lambda _number: OK
+    at: list[float] = field(default_factory=list)
+
+    async def __call__(self) -> Reply:
+        self.at.append(time.monotonic())
+        said = self.say(len(self.at))
+        if isinstance(said, Exception):
+            raise said
+        return said if isinstance(said, Reply) else await said
+
+    async def called(self, count: int) -> None:
+        """Return when this many calls have come."""
+        while len(self.at) < count:
+            await asyncio.sleep(0)
+
+
+class Held:
+    """Answers that come when the test says so, call by call."""
+
+    def __init__(self) -> None:
+        self.given: dict[int, asyncio.Future[Reply]] = {}
+
+    def __call__(self, number: int) -> Awaitable[Reply]:
+        self.given[number] = asyncio.get_running_loop().create_future()
+        return self.given[number]
+
+    def answer(self, number: int, said: Exception | Reply = OK) -> None:
+        if isinstance(said, Exception):
+            self.given[number].set_exception(said)
+        else:
+            self.given[number].set_result(said)
+
+
+def busy(retry_after_s: float | None = None) -> TargetError:
+    return TargetError("429", kind="rate_limited", transient=True, retry_after_s=retry_after_s)
+
+
+def down() -> TargetError:
+    return TargetError("refused", kind="connection", transient=True)
+
+
+def line(outside: Outside | None = None, **given: object) -> Line:
+    return Line("bot", Patience(**{**QUICK, **given}), outside)
+
+
+def begin(to_bot: Line, service: Service) -> asyncio.Task[Called[Reply]]:
+    return asyncio.ensure_future(to_bot.call(service))
+
+
+async def settle() -> None:
+    """Let every task go as far as it can without time passing."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def lowered_to_one(service: Service) -> Line:
+    """A line that lets one call at a time through, as after a 429."""
+    to_bot = line(Outside(at_once=8))
+    await to_bot.call(service)
+    for _ in range(4):
+        service.say = lambda number, refused=len(service.at) + 1: busy(0.0) if number == refused else OK
+        await to_bot.call(service)
+    return to_bot
+
+
+async def test_a_waiting_caller_that_is_cancelled_does_not_take_the_turn_of_the_next():
+    service = Service()
+    to_bot = await lowered_to_one(service)
+    before, held = len(service.at), Held()
+    service.say = lambda number: held(number - before)
+    going, given_up, waiting = (begin(to_bot, service) for _ in range(3))
+    await settle()
+    assert len(service.at) - before == 1, "one at a time"
+
+    given_up.cancel()
+    await settle()
+    held.answer(1)
+    async with asyncio.timeout(5):
+        await service.called(before + 2)
+    held.answer(2)
+
+    assert (await going).answer == (await waiting).answer == OK
+
+
+async def test_a_caller_that_is_cancelled_when_its_turn_has_come_passes_it_on():
+    service = Service()
+    to_bot = await lowered_to_one(service)
+    before, held = len(service.at), Held()
+    service.say = lambda number: held(number - before)
+    _going, given_up, waiting = (begin(to_bot, service) for _ in range(3))
+    await settle()
+
+    held.answer(1)
+    while to_bot._in_flight:  # until the turn is given away, and not yet taken
+        await asyncio.sleep(0)
+    given_up.cancel()
+    async with asyncio.timeout(5):
+        await service.called(before + 2)
+    held.answer(2)
+
+    assert (await waiting).answer == OK
+
+
+async def test_callers_that_are_cancelled_leave_budget_places_and_line_as_they_were():
+    outside = Outside(at_once=3, budget=Budget(calls=1000))
+    held = Held()
+    service = Service(held)
+    to_bot = line(outside)
+
+    async def ask() -> None:
+        async with outside.place() as place:
+            await to_bot.call(service, place)
+
+    tasks = [asyncio.ensure_future(ask()) for _ in range(30)]
+    await settle()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert (outside.budget.in_flight, to_bot._in_flight, outside._places._value) == (0, 0, 3)
+    service.say = lambda _number: OK
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(ask() for _ in range(30)))
+
+
+async def test_a_place_that_is_given_up_while_its_caller_rests_is_not_released_twice():
+    outside = Outside(at_once=2)
+    service = Service(lambda _number: down())
+    to_bot = line(outside, retries=3, retry_delay_s=60.0)
+
+    async def ask() -> None:
+        async with outside.place() as place:
+            await to_bot.call(service, place)
+
+    tasks = [asyncio.ensure_future(ask()) for _ in range(2)]
+    await service.called(2)
+    await settle()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert outside._places._value == 2
+
+
+async def test_F14_a_probe_that_is_cancelled_leaves_the_probing_to_the_next():
+    held = Held()
+    service = Service(lambda number: held(number) if number == 11 else down() if number < 11 else OK)
+    to_bot = line(probe_every_s=0.05, pause_limit_s=60, break_after=10)
+    await asyncio.gather(*(to_bot.call(service) for _ in range(9)), return_exceptions=True)
+    probing = begin(to_bot, service)  # the tenth failure, and then the probe
+    await service.called(11)
+    waiting = [begin(to_bot, service) for _ in range(5)]
+    await settle()
+
+    probing.cancel()
+    async with asyncio.timeout(5):
+        answers = await asyncio.gather(*waiting)
+
+    assert [each.answer for each in answers] == [OK] * 5
+
+
+async def test_F14_a_probe_that_the_budget_forbids_leaves_the_probing_to_the_next():
+    outside = Outside(budget=Budget(calls=10))
+    service = Service(lambda number: down() if number <= 10 else OK)
+    to_bot = line(outside, pause_limit_s=60)
+    answers = await asyncio.gather(*(to_bot.call(service) for _ in range(10)), return_exceptions=True)
+    assert [each.kind for each in answers if isinstance(each, Unavailable)] == ["budget"]
+
+    outside.budget.calls = None
+    async with asyncio.timeout(5):
+        assert (await to_bot.call(service)).answer == OK
+
+
+async def test_P13_whoever_waited_for_a_place_looks_again_whether_it_may_call():
+    """Places are shared with judges: when one is free again, the service may have said 429 once more."""
+    outside = Outside(at_once=2)
+    service = Service(lambda number: busy(0.2) if number == 1 else busy(0.5) if number == 2 else OK)
+    to_bot = line(outside)
+    judged = asyncio.Event()
+
+    async def ask() -> None:
+        async with outside.place() as place:
+            await to_bot.call(service, place)
+
+    async def judge() -> None:
+        async with outside.place():
+            await judged.wait()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(4):
+            group.create_task(ask())
+        await service.called(2)
+        for _ in range(2):
+            group.create_task(judge())  # takes what they left while they wait
+        await asyncio.sleep(0.6)
+        judged.set()
+
+    refused, others = service.at[1], service.at[2:]
+    assert min(others) >= refused + 0.5
+
+
+async def test_F14_one_probe_goes_out_though_all_waited_for_a_place():
+    outside = Outside(at_once=6)
+    service = Service(lambda _number: down())
+    to_bot = line(outside, probe_every_s=0.3, pause_limit_s=1.0, retry_delay_s=0.3)
+    judged = asyncio.Event()
+
+    async def ask() -> None:
+        async with outside.place() as place:
+            await to_bot.call(service, place)
+
+    async def judge() -> None:
+        async with outside.place():
+            await judged.wait()
+
+    tasks = [asyncio.ensure_future(ask()) for _ in range(30)]
+    while not to_bot.openings:
+        await asyncio.sleep(0)
+    await settle()
+    opened = len(service.at)
+    judges = [asyncio.ensure_future(judge()) for _ in range(6)]
+    await asyncio.sleep(0.45)  # the time of the first probe has come, and no place is free
+    judged.set()
+    await asyncio.gather(*tasks, *judges, return_exceptions=True)
+
+    probes = service.at[opened:]
+    assert probes
+    assert all(after - before >= 0.29 for before, after in pairwise(probes))
+
+
+async def test_P13_a_service_that_is_down_is_not_probed_before_the_time_that_its_429_named():
+    service = Service(lambda number: down() if number <= 10 else busy(0.6) if number == 11 else OK)
+    to_bot = line(probe_every_s=0.05, pause_limit_s=60)
+
+    await asyncio.gather(*(to_bot.call(service) for _ in range(20)), return_exceptions=True)
+
+    assert service.at[11] >= service.at[10] + 0.6
+
+
+async def test_P13_a_judge_that_asks_for_an_hour_is_not_waited_for_and_not_called_meanwhile():
+    service = Service(lambda _number: busy(3600))
+    to_judge = line(waits_out=False)
+
+    with pytest.raises(TargetError, match="429"):
+        await to_judge.call(service)
+    async with asyncio.timeout(5):
+        with pytest.raises(TargetError, match="asks to wait") as caught:
+            await to_judge.call(service)
+
+    assert caught.value.kind == "rate_limited"
+    assert len(service.at) == 1
+
+
+@pytest.mark.parametrize("waits_out", [True, False])
+async def test_TR05_429s_without_a_time_are_waited_out_longer_each_time_with_jitter(waits_out):
+    service = Service(lambda number: busy() if number <= 6 else OK)
+    to_bot = line(retry_delay_s=0.02, waits_out=waits_out, retries=0 if waits_out else 6)
+
+    called = await to_bot.call(service)
+
+    gaps = [after - before for before, after in pairwise(service.at)]
+    due = [0.02 * 2**n for n in range(6)]
+    assert all(gap >= 0.75 * each for gap, each in zip(gaps, due, strict=True))
+    assert called.waited_ms >= 750 * sum(due)
+    delays = [Patience(retry_delay_s=1.0, dice=random.Random(seed)).delay_s(30) for seed in range(200)]
+    assert 45 <= min(delays) < max(delays) <= 75, "capped at a minute, give or take the jitter"
+
+
+async def test_TR05_the_number_of_calls_at_once_is_halved_once_for_each_wave_and_recovers_to_the_full_number():
+    outside = Outside(at_once=16)
+    held = Held()
+    service = Service(held)
+    to_bot = line(outside)
+    first = begin(to_bot, service)
+    await settle()
+    held.answer(1)
+    await first
+
+    async def wave(size: int) -> int:
+        """How many of these many calls are open at once; the wave is then refused."""
+        before = len(service.at)
+        tasks = [begin(to_bot, service) for _ in range(size)]
+        await settle()
+        opened = len(service.at) - before
+        for number in range(before + 1, before + opened + 1):
+            held.answer(number, busy(0.0))
+        service.say = lambda _number: OK
+        await asyncio.gather(*tasks)
+        service.say = held
+        return opened
+
+    opened = [await wave(16)]
+    to_bot._raised_by = 0
+    assert opened == [16]
+    assert to_bot._limit is not None
+    for _ in range(400):
+        service.say = lambda _number: OK
+        await to_bot.call(service)
+    service.say = held
+    assert await wave(16) == 16
