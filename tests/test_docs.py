@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import subprocess
@@ -14,6 +15,10 @@ from pathlib import Path
 
 import click
 import pytest
+
+from cortex_eval.control import GRACE_S
+from cortex_eval.net import Limits, patience
+from cortex_eval.net.client import TRANSIENT_STATUS
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
@@ -234,6 +239,63 @@ def test_every_dependency_has_its_reason() -> None:
     wanted += [each for extra in project["project"]["optional-dependencies"].values() for each in extra]
     packages = {re.match(r"[\w-]+", each)[0] for each in wanted} - {"cortex-eval"}  # type: ignore[index]  # always a name
     assert sorted(name for name in packages if not names(name, text)) == []
+
+
+MAKERS_OF_ERRORS = {
+    "TargetError",
+    "JudgeError",
+    "Unavailable",
+    "StorageError",
+    "Passing",
+    "no_verdict",
+    "_no_verdict",
+    "_Flaw",
+}
+ALSO = {"_ended", "__init__"}
+"""Methods that hand a kind on: of a line that ends, of an error with a kind of its own."""
+
+
+def kinds_of_errors() -> set[str]:
+    """Every kind that is named where one of our errors is made."""
+    found = set()
+    for path in (REPOSITORY / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and _called(node) in MAKERS_OF_ERRORS | ALSO:
+                given = [*node.args, *(each.value for each in node.keywords if each.arg == "kind")]
+                found |= {each.value for each in given if isinstance(each, ast.Constant)}
+    return {each for each in found if isinstance(each, str) and re.fullmatch(r"[a-z_]+", each)}
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def test_every_kind_of_error_is_explained() -> None:
+    explained = set(re.findall(r"`([a-z_]+)`", page("patience.md")))
+    kinds = kinds_of_errors() - {"stopped"}  # told to those who wait when a run ends, and to nobody else
+    assert {"rate_limited", "out_of_range", "target_auth", "budget", "lost_lease", "database_down"} <= kinds
+    assert sorted(kinds - explained) == []
+
+
+def test_the_figures_on_patience_are_those_of_the_code() -> None:
+    text = " ".join(page("patience.md").split())
+    usual, call = patience.Patience(), Limits()
+    figures = [
+        f"After {patience.BREAK_AFTER} failures in a row, by whichever cases",
+        f"then every {usual.probe_every_s:g} s",
+        f"After {patience.REFUSED_AFTER} answers of 401 or 403 in a row",
+        f"at most {patience.FIRST_CALLS} calls are made at once until the first one is answered well",
+        f"connect {call.connect_s:g} s, silence {call.idle_s:g} s, all of it {patience.TIMEOUT_S:g} s",
+        f"More than {call.largest // 1024**2} MiB, unpacked, is not read",
+        f"({patience.LONGEST_DELAY_S:g} s at most, a quarter more or less by chance)",
+        f"After `pause_limit_seconds` ({usual.pause_limit_s:g}; 0: at once)",
+        f"| `retry_count` | `execution` | {usual.retries} |",
+        f"| `retry_delay_seconds` | `execution` | {usual.retry_delay_s:g} |",
+        f"waits for its calls in flight, {GRACE_S:g} s at most",
+        ", ".join(map(str, sorted(TRANSIENT_STATUS))),
+    ]
+    assert [each for each in figures if each not in text] == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())

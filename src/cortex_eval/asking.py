@@ -54,6 +54,8 @@ class Asker:
         self.line = Line(plan.target_name, plan.patience, outside)
         self.may_repeat = 0
         """Calls that an earlier part of the run may have made already."""
+        self.made_before = 0
+        """Calls of earlier parts that are on the budget: `accounts` has them already."""
         self.uses_cache = plan.target.is_remote and plan.target_version is not None
 
     async def ask(self, turns: Conversation, slot: Slot, *, may_repeat: bool = False) -> Reply:
@@ -94,6 +96,7 @@ class Asker:
             for usage_of_judge in judge_usages(result.scores):
                 budget.made_calls += usage_of_judge.pop("calls")
                 budget.add(usage_from_mapping(usage_of_judge))
+        self.made_before = budget.made_calls
 
     def accounts(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """Whom the run has called, how often, and how long it waited, with what earlier parts of it put down."""
@@ -101,7 +104,7 @@ class Asker:
         for host, count in self.outside.guard.hosts.items():
             hosts[host] = hosts.get(host, 0) + count
         made = {
-            "made": self.outside.budget.made_calls,
+            "made": self.outside.budget.made_calls - self.made_before,
             "may_repeat": self.may_repeat,
             "outages": self.line.openings,
             "waited_s": round(self.line.waited_s, 3),

@@ -7,15 +7,15 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
 from cortex_eval.config import DatasetSource, Plan
-from cortex_eval.core import InputError, Problem, RunRecord, __version__, short_repr, to_json
-from cortex_eval.datasets import CaseReader, CaseRow, cases_from, read_cases
+from cortex_eval.core import Case, InputError, Problem, RunRecord, __version__, short_repr, to_json
+from cortex_eval.datasets import CaseReader, cases_from, read_cases
 from cortex_eval.storage import Store, this_process
 
 
@@ -72,7 +72,7 @@ def keep_dataset(plan: Plan, store: Store) -> int:
     known = store.datasets.find(source.name, file_sha256=digest)
     if known is not None:
         return known[0]
-    return store.datasets.keep(source.name, _read(source), file=str(source.path), file_sha256=digest)[0]
+    return store.datasets.keep(source.name, read_rows(source), file=str(source.path), file_sha256=digest)[0]
 
 
 def file_digest(source: DatasetSource) -> str:
@@ -107,34 +107,10 @@ def select_cases(plan: Plan, store: Store, dataset_no: int) -> tuple[Sequence[in
     return chosen.ordinals, described
 
 
-def count_calls(plan: Plan) -> dict[str, Any]:
-    """What a plan would do: cases, calls and time, without a store and without asking anybody."""
-    source = plan.dataset
-    reader = cases_from(source) if not isinstance(source, DatasetSource) else _read(source)
-    turns: list[int] = []
-
-    def counted() -> Iterator[CaseRow]:
-        for row in reader.rows():
-            turns.append(row.turns)
-            yield row
-
-    chosen = plan.selection.choose(counted())
-    calls = sum(turns[ordinal] for ordinal in chosen.ordinals) * plan.repeats
-    return {
-        "suite": plan.suite,
-        "dataset": plan.dataset_name,
-        "target": plan.target_name,
-        "cases": len(chosen.ordinals),
-        "of": chosen.total,
-        "calls": calls,
-        "at_once": plan.at_once,
-        "seconds_at_1s": calls / plan.at_once,
-        "cost_usd": None,
-        "scorers": [each.name for each in plan.scorers],
-    }
-
-
-def _read(source: DatasetSource) -> CaseReader:
+def read_rows(source: DatasetSource | Sequence[Case]) -> CaseReader:
+    """The cases of a plan's dataset, to be gone through once."""
+    if not isinstance(source, DatasetSource):
+        return cases_from(source)
     return read_cases(source.path, fields=source.fields, encoding=source.encoding)
 
 
@@ -183,7 +159,7 @@ def _dataset_version(plan: Plan, run: RunRecord) -> str:
     source = plan.dataset
     if isinstance(source, DatasetSource) and file_digest(source) == run.dataset.file_sha256:
         return run.dataset.version
-    reader = _read(source) if isinstance(source, DatasetSource) else cases_from(source)
+    reader = read_rows(source)
     for _ in reader.rows():
         pass
     return reader.version

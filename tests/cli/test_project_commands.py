@@ -73,7 +73,7 @@ def test_config_show_fills_in_defaults_and_masks_secrets(clinic):
     assert shown == as_json.json
     assert shown["services"]["chatbot"]["api_key"] == "***"
     assert shown["services"]["chatbot"]["headers"] == {"X-Api-Key": "***", "X-Clinic": "***", "Accept": "text/plain"}
-    assert shown["services"]["chatbot"]["timeout_seconds"] == 30.0
+    assert shown["services"]["chatbot"]["connect_seconds"] == 5.0
     assert shown["gate"]["mode"] == "statistical"
 
 

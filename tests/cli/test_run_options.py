@@ -90,8 +90,8 @@ def test_a_dry_run_tells_the_plan_and_does_nothing(clinic):
     as_json = project.cortex("run", "--dry-run", "--json")
 
     assert text.code == 0
-    assert text.out.startswith("cases.jsonl (4 of 8 cases, 8 calls) → chatbot\n  scorers: exact\n  at most 3 at once;")
-    assert as_json.json[0]["calls"] == 8
+    assert text.out.startswith("cases.jsonl (4 of 8 cases 2 times) → chatbot\n  scorers   exact\n  calls     8 to the ")
+    assert as_json.json["calls"] == {"target": 8, "judge": 0, "judge_at_most": 0}
     assert project.bot.ledger == []
     assert not (project.root / ".cortex").exists()
     assert not (project.root / "reports").exists()

@@ -85,4 +85,4 @@ def test_without_the_key_nothing_is_asked(seed_project):
     assert "config/config.yaml:5: the environment variable CORTEX_API_KEY is not set." in done.err
     assert seed_project.bot.ledger == []
     seed_project.write(".env", "CORTEX_API_KEY=from-the-file-1\n")
-    assert json.loads(seed_project.cortex(*COMMAND, "--dry-run", "--json").out)[0]["calls"] == 3
+    assert json.loads(seed_project.cortex(*COMMAND, "--dry-run", "--json").out)["calls"]["target"] == 3

@@ -94,8 +94,9 @@ def test_a_mistake_in_the_included_metrics_names_that_file(tmp_path):
     ]
 
 
-def test_blocks_of_a_whole_document_load_though_some_kinds_are_not_there_yet(tmp_path, monkeypatch):
+def test_blocks_of_a_whole_document_load_and_only_what_is_used_must_be_complete(tmp_path, monkeypatch):
     monkeypatch.setenv("CORTEX_API_KEY", "key-12345")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
     (plan,) = plans_of(tmp_path, DESIGN_BLOCK, dataset=tmp_path / "d.jsonl", service="chatbot")
 
@@ -107,7 +108,12 @@ def test_blocks_of_a_whole_document_load_though_some_kinds_are_not_there_yet(tmp
         "cortex.yaml: there is no service 'ayurmind'. Known: bio, chatbot, rag, vanilla."
     ]
     used = problems_of(tmp_path, DESIGN_BLOCK, dataset=tmp_path / "d.jsonl", service="vanilla")
-    assert used == ["cortex.yaml:5: services.vanilla: There is no kind of target 'chat'. Did you mean 'chatbot'?"]
+    assert used == [
+        "cortex.yaml:5: services.vanilla: api_key: openai needs a key. Set OPENAI_API_KEY, or name another variable: api_key: ${VARIABLE}."
+    ]
+    monkeypatch.setenv("OPENAI_API_KEY", "key-67890")
+    (plan,) = plans_of(tmp_path, DESIGN_BLOCK, dataset=tmp_path / "d.jsonl", service="vanilla")
+    assert plan.target.kind == "chat"
 
 
 anything = st.recursive(

@@ -11,6 +11,7 @@ from written import forget_plugins
 
 from cortex_eval.config import Request, load_project, make_plans
 from cortex_eval.config import model as keys
+from cortex_eval.config.outward import limits_of, patience_with
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -51,3 +52,22 @@ def test_every_key_is_on_the_page(model):
 
     written = [each.name for each in fields(model) if not each.metadata.get("rest")]  # others are a kind's own settings
     assert [name for name in written if name not in words] == []
+
+
+@pytest.mark.parametrize("model", [keys.ServiceModel, keys.ExecutionModel], ids=lambda model: model.__name__)
+def test_the_defaults_on_the_page_are_those_of_the_code(model):
+    shown = dict(re.findall(r"^\| `(\w+)` \| .*\(default: ([\d.]+)\) \|$", PAGE, re.MULTILINE))
+    numbers = {each.name: each.default for each in fields(model) if type(each.default) in (int, float)}
+
+    assert numbers
+    assert {name: float(shown[name]) for name in numbers} == numbers
+
+
+def test_a_service_is_given_as_long_as_the_page_says():
+    execution, service = keys.ExecutionModel(), keys.ServiceModel()
+
+    assert patience_with(execution, service, is_remote=True).timeout_s == 120
+    assert limits_of(service).idle_s == 30
+    assert limits_of(keys.ServiceModel(timeout_seconds=90)).idle_s == 90
+    assert "(default: 120)" in PAGE
+    assert "(default: `timeout_seconds` when that is given, else 30)" in PAGE

@@ -15,6 +15,8 @@ from cortex_eval.core import Reply, TargetError, Unavailable
 from cortex_eval.net import Budget, Called, Line, Outside, Patience
 
 OK = Reply(text="ok")
+BAD = TargetError("400", kind="status")
+"""An answer that is the case's own fault."""
 QUICK = {"retries": 0, "retry_delay_s": 0.001, "probe_every_s": 0.05, "dice": random.Random(7)}
 
 
@@ -34,8 +36,9 @@ class Service:
 
     async def called(self, count: int) -> None:
         """Return when this many calls have come."""
-        while len(self.at) < count:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(5):
+            while len(self.at) < count:
+                await asyncio.sleep(0)
 
 
 class Held:
@@ -77,19 +80,20 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def lowered_to_one(service: Service) -> Line:
-    """A line that lets one call at a time through, as after a 429."""
+async def with_one_at_a_time(service: Service) -> Line:
+    """A line that lets one call through at a time, as after 429s; only successes raise the number."""
     to_bot = line(Outside(at_once=8))
-    await to_bot.call(service)
-    for _ in range(4):
-        service.say = lambda number, refused=len(service.at) + 1: busy(0.0) if number == refused else OK
-        await to_bot.call(service)
+    for _ in range(3):  # 5, 2, 1, 1
+        refused = len(service.at) + 1
+        service.say = lambda number, refused=refused: busy(0.0) if number == refused else BAD
+        with pytest.raises(TargetError, match="400"):
+            await to_bot.call(service)
     return to_bot
 
 
 async def test_a_waiting_caller_that_is_cancelled_does_not_take_the_turn_of_the_next():
     service = Service()
-    to_bot = await lowered_to_one(service)
+    to_bot = await with_one_at_a_time(service)
     before, held = len(service.at), Held()
     service.say = lambda number: held(number - before)
     going, given_up, waiting = (begin(to_bot, service) for _ in range(3))
@@ -98,31 +102,32 @@ async def test_a_waiting_caller_that_is_cancelled_does_not_take_the_turn_of_the_
 
     given_up.cancel()
     await settle()
-    held.answer(1)
-    async with asyncio.timeout(5):
-        await service.called(before + 2)
+    held.answer(1, BAD)
+    await service.called(before + 2)
     held.answer(2)
 
-    assert (await going).answer == (await waiting).answer == OK
+    assert (await waiting).answer == OK
+    assert isinstance(going.exception(), TargetError)
 
 
 async def test_a_caller_that_is_cancelled_when_its_turn_has_come_passes_it_on():
     service = Service()
-    to_bot = await lowered_to_one(service)
+    to_bot = await with_one_at_a_time(service)
     before, held = len(service.at), Held()
     service.say = lambda number: held(number - before)
-    _going, given_up, waiting = (begin(to_bot, service) for _ in range(3))
+    going, given_up, waiting = (begin(to_bot, service) for _ in range(3))
     await settle()
 
-    held.answer(1)
-    while to_bot._in_flight:  # until the turn is given away, and not yet taken
+    held.answer(1, BAD)
+    while not going.done():  # the turn is then given away, and not yet taken
         await asyncio.sleep(0)
+    assert len(service.at) == before + 1
     given_up.cancel()
-    async with asyncio.timeout(5):
-        await service.called(before + 2)
+    await service.called(before + 2)
     held.answer(2)
 
     assert (await waiting).answer == OK
+    assert isinstance(going.exception(), TargetError)
 
 
 async def test_callers_that_are_cancelled_leave_budget_places_and_line_as_they_were():
@@ -195,57 +200,59 @@ async def test_F14_a_probe_that_the_budget_forbids_leaves_the_probing_to_the_nex
         assert (await to_bot.call(service)).answer == OK
 
 
+class Crowd:
+    """Calls to the target, and judges who take the places that it leaves while it waits."""
+
+    def __init__(self, outside: Outside, to_bot: Line, service: Service) -> None:
+        self.outside, self.to_bot, self.service = outside, to_bot, service
+        self.judged = asyncio.Event()
+
+    async def ask(self) -> None:
+        async with self.outside.place() as place:
+            await self.to_bot.call(self.service, place)
+
+    async def judge(self) -> None:
+        async with self.outside.place():
+            await self.judged.wait()
+
+    async def all_wait(self, count: int) -> None:
+        """Return when so many callers wait for their turn and hold no place."""
+        async with asyncio.timeout(5):
+            while len(self.to_bot._queue) < count:
+                await asyncio.sleep(0)
+
+
 async def test_P13_whoever_waited_for_a_place_looks_again_whether_it_may_call():
-    """Places are shared with judges: when one is free again, the service may have said 429 once more."""
-    outside = Outside(at_once=2)
-    service = Service(lambda number: busy(0.2) if number == 1 else busy(0.5) if number == 2 else OK)
-    to_bot = line(outside)
-    judged = asyncio.Event()
-
-    async def ask() -> None:
-        async with outside.place() as place:
-            await to_bot.call(service, place)
-
-    async def judge() -> None:
-        async with outside.place():
-            await judged.wait()
+    """Places are shared with judges: when one is free at last, the service may have said 429 once more."""
+    outside, held = Outside(at_once=2), Held()
+    service = Service(lambda number: held(number) if number == 1 else busy(0.1) if number == 2 else OK)
+    crowd = Crowd(outside, line(outside), service)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(4):
-            group.create_task(ask())
-        await service.called(2)
         for _ in range(2):
-            group.create_task(judge())  # takes what they left while they wait
-        await asyncio.sleep(0.6)
-        judged.set()
+            group.create_task(crowd.ask())
+        await crowd.all_wait(1)  # the second, until 100 ms are over
+        group.create_task(crowd.judge())
+        await asyncio.sleep(0.2)  # they are over, but no place is free
+        held.answer(1, busy(0.5))
+        refused = time.monotonic()
+        await crowd.all_wait(2)
+        crowd.judged.set()
 
-    refused, others = service.at[1], service.at[2:]
-    assert min(others) >= refused + 0.5
+    assert min(service.at[2:]) >= refused + 0.5
 
 
 async def test_F14_one_probe_goes_out_though_all_waited_for_a_place():
     outside = Outside(at_once=6)
     service = Service(lambda _number: down())
-    to_bot = line(outside, probe_every_s=0.3, pause_limit_s=1.0, retry_delay_s=0.3)
-    judged = asyncio.Event()
-
-    async def ask() -> None:
-        async with outside.place() as place:
-            await to_bot.call(service, place)
-
-    async def judge() -> None:
-        async with outside.place():
-            await judged.wait()
-
-    tasks = [asyncio.ensure_future(ask()) for _ in range(30)]
-    while not to_bot.openings:
-        await asyncio.sleep(0)
-    await settle()
+    crowd = Crowd(outside, line(outside, probe_every_s=0.3, pause_limit_s=1.0, retry_delay_s=0.3), service)
+    tasks = [asyncio.ensure_future(crowd.ask()) for _ in range(30)]
+    await crowd.all_wait(20)
     opened = len(service.at)
-    judges = [asyncio.ensure_future(judge()) for _ in range(6)]
+    tasks += [asyncio.ensure_future(crowd.judge()) for _ in range(6)]
     await asyncio.sleep(0.45)  # the time of the first probe has come, and no place is free
-    judged.set()
-    await asyncio.gather(*tasks, *judges, return_exceptions=True)
+    crowd.judged.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
     probes = service.at[opened:]
     assert probes
@@ -259,6 +266,41 @@ async def test_P13_a_service_that_is_down_is_not_probed_before_the_time_that_its
     await asyncio.gather(*(to_bot.call(service) for _ in range(20)), return_exceptions=True)
 
     assert service.at[11] >= service.at[10] + 0.6
+
+
+async def test_P13_a_429_holds_though_the_other_calls_in_flight_fail_and_open_the_breaker():
+    held = Held()
+    service = Service(lambda number: OK if number == 1 else held(number) if number <= 12 else OK)
+    to_bot = line(Outside(at_once=20), probe_every_s=0.05, pause_limit_s=60)
+    await to_bot.call(service)
+    tasks = [begin(to_bot, service) for _ in range(11)]
+    await settle()
+    held.answer(2, busy(0.6))
+    await settle()
+    refused = time.monotonic()
+    for number in range(3, 13):
+        held.answer(number, down())
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert to_bot.openings == 1
+    assert min(service.at[12:]) >= refused + 0.59
+
+
+async def test_P13_when_a_judge_asks_for_an_hour_those_who_wait_their_turn_are_told_as_well():
+    held = Held()
+    service = Service(held)
+    to_judge = line(waits_out=False)
+    tasks = [begin(to_judge, service) for _ in range(12)]
+    await settle()
+    assert len(service.at) == 5
+
+    for number in range(1, 6):
+        held.answer(number, busy(3600))
+    async with asyncio.timeout(5):
+        told = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [each.kind for each in told] == ["rate_limited"] * 12
+    assert len(service.at) == 5
 
 
 async def test_P13_a_judge_that_asks_for_an_hour_is_not_waited_for_and_not_called_meanwhile():
@@ -290,35 +332,36 @@ async def test_TR05_429s_without_a_time_are_waited_out_longer_each_time_with_jit
     assert 45 <= min(delays) < max(delays) <= 75, "capped at a minute, give or take the jitter"
 
 
-async def test_TR05_the_number_of_calls_at_once_is_halved_once_for_each_wave_and_recovers_to_the_full_number():
+async def test_TR05_a_wave_of_429s_halves_the_calls_at_once_and_successes_bring_them_all_back():
     outside = Outside(at_once=16)
-    held = Held()
-    service = Service(held)
+    service = Service()
     to_bot = line(outside)
-    first = begin(to_bot, service)
-    await settle()
-    held.answer(1)
-    await first
+    await to_bot.call(service)
 
-    async def wave(size: int) -> int:
-        """How many of these many calls are open at once; the wave is then refused."""
-        before = len(service.at)
-        tasks = [begin(to_bot, service) for _ in range(size)]
+    async def open_at_once() -> int:
+        """How many of 16 calls the line lets through before the first is answered."""
+        before, held = len(service.at), Held()
+        service.say = held
+        tasks = [begin(to_bot, service) for _ in range(16)]
         await settle()
         opened = len(service.at) - before
-        for number in range(before + 1, before + opened + 1):
-            held.answer(number, busy(0.0))
         service.say = lambda _number: OK
+        for number in held.given:
+            held.answer(number)
         await asyncio.gather(*tasks)
-        service.say = held
         return opened
 
-    opened = [await wave(16)]
-    to_bot._raised_by = 0
-    assert opened == [16]
-    assert to_bot._limit is not None
-    for _ in range(400):
-        service.say = lambda _number: OK
-        await to_bot.call(service)
+    held = Held()
     service.say = held
-    assert await wave(16) == 16
+    tasks = [begin(to_bot, service) for _ in range(16)]
+    await settle()
+    service.say = lambda _number: BAD
+    for number in held.given:
+        held.answer(number, busy(0.0))
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert len(held.given) == 16
+    assert await open_at_once() == 8, "halved once, though 16 calls came back with 429"
+    for _ in range(400):
+        await to_bot.call(service)
+    assert await open_at_once() == 16

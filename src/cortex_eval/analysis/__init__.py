@@ -14,6 +14,7 @@ from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, decide
 from cortex_eval.analysis.names import OVERALL_NAMES, SETTING_NAMES, metric_name
 from cortex_eval.analysis.report import (
     BaselineLabel,
+    Calls,
     Change,
     Check,
     Gate,
@@ -37,6 +38,7 @@ __all__ = [
     "Allowance",
     "Baseline",
     "BaselineLabel",
+    "Calls",
     "Change",
     "Check",
     "Compared",

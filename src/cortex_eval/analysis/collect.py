@@ -295,7 +295,7 @@ class Collector:
         if reply is not None and (
             b'"usage"' in reply or b'"confidence"' in reply or b'"llm_invoked"' in reply or b'"parse_time_ms"' in reply
         ):
-            llm_invoked = self._add_reply(tally, orjson.loads(reply))
+            llm_invoked = self._add_reply(tally, orjson.loads(reply), is_cached=row.cached)
         else:
             llm_invoked = None
         scores: dict[str, dict[str, Any]] = orjson.loads(row.scores_json) if len(row.scores_json) > 2 else {}
@@ -314,7 +314,7 @@ class Collector:
             scores["llm_usage_rate"] = {"value": 1.0 if llm_invoked else 0.0}
         return scores
 
-    def _add_reply(self, tally: Tally, reply: dict[str, Any]) -> bool | None:
+    def _add_reply(self, tally: Tally, reply: dict[str, Any], *, is_cached: bool) -> bool | None:
         """Confidence, times, tokens and money; gives whether the target used its language model, if it said so."""
         llm_invoked: bool | None = reply.get("llm_invoked")
         if llm_invoked is not None:
@@ -323,7 +323,7 @@ class Collector:
             tally.confidence.add(confidence)
         if (parse_ms := reply.get("parse_time_ms")) is not None:
             tally.parse_ms.add(parse_ms)
-        if (usage := reply.get("usage")) is not None:
+        if (usage := reply.get("usage")) is not None and not is_cached:  # that one was paid for before
             self.target_use.add(usage)
         return llm_invoked
 

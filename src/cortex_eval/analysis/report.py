@@ -95,6 +95,24 @@ class TokenUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """What a run called, and how that went; None: nobody put it down, as in a run that was killed."""
+
+    asked: int = 0
+    """Turns that the target was asked for, however often; those from the cache are not among them."""
+    answered_first: int = 0
+    """Turns that were answered at the first attempt."""
+    made: int | None = None
+    """All calls, to the target and to judges, retries included."""
+    may_repeat: int | None = None
+    """Calls that an earlier part of the run, which was cut off, may have made already."""
+    outages: int | None = None
+    """How often the target was down."""
+    waited_s: float | None = None
+    """For limits, retries and a target that is down: the waiting of all calls added up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One metric beside its baseline."""
 
@@ -174,6 +192,9 @@ class Report:
     target_usage: TokenUse | None
     judge_usage: TokenUse | None
     cache_hits: int
+    asked: int = 0
+    answered_first: int = 0
+    """As in `Calls`."""
     error_kinds: Mapping[str, int]
     """Turns in error by state and kind, most frequent first."""
     gate: Gate
@@ -208,6 +229,25 @@ class Report:
     def exit_code(self) -> int:
         """What a command that made this report exits with."""
         return self.gate.exit_code
+
+    @property
+    def calls(self) -> Calls:
+        """What the run called, and how that went; one that only scores another's replies has asked for nothing."""
+        kept = self.run.manifest.get("calls", {})
+        is_rescored = self.run.manifest.get("parent") is not None
+        return Calls(
+            asked=0 if is_rescored else self.asked,
+            answered_first=0 if is_rescored else self.answered_first,
+            made=kept.get("made"),
+            may_repeat=kept.get("may_repeat"),
+            outages=kept.get("outages"),
+            waited_s=kept.get("waited_s"),
+        )
+
+    @property
+    def hosts(self) -> Mapping[str, int] | None:
+        """Calls by host and port, of those that Cortex made itself; None: nobody put it down."""
+        return self.run.manifest.get("hosts")
 
     @property
     def results(self) -> Iterable[Result]:
@@ -294,6 +334,8 @@ def report_document(report: Report) -> dict[str, Any]:
             "target": asdict(report.target_usage) if report.target_usage else None,
             "judge": asdict(report.judge_usage) if report.judge_usage else None,
         },
+        "calls": asdict(report.calls),
+        "hosts": None if report.hosts is None else dict(report.hosts),
         "cache_hits": report.cache_hits,
         "error_kinds": dict(report.error_kinds),
         "error_messages": dict(report.error_messages),

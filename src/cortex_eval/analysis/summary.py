@@ -72,6 +72,8 @@ def summarise(
         target_usage=collected.target_use.summed(),
         judge_usage=collected.judge_use.summed(),
         cache_hits=collected.cache_hits,
+        asked=collected.asked,
+        answered_first=collected.first_attempt,
         error_kinds=dict(sorted(collected.error_kinds.items(), key=lambda each: -each[1])),
         error_messages=collected.error_messages,
         unscored=unscored,

@@ -19,6 +19,7 @@ from cortex_eval.cli.options import (
     output_option,
     print_json,
 )
+from cortex_eval.cli.planned import estimate_text
 from cortex_eval.cli.playing import play
 from cortex_eval.cli.shown import is_resumable, print_report, report_of
 from cortex_eval.config import Project, Request, load_project, make_plans
@@ -80,7 +81,7 @@ def run(**given: Any) -> int:
             return _resume(project, store, given)
         plans = make_plans(project, _request(store, given))
         if given["dry_run"]:
-            return _describe(plans, as_json=given["as_json"])
+            return _describe(plans, store, as_json=given["as_json"])
         return _play(project, plans, store, given)
 
 
@@ -185,18 +186,16 @@ def _find_resumable(store: Store, name: str) -> RunRecord:
         raise InputError(f"{error} {listed}") from None
 
 
-def _describe(plans: list[Any], *, as_json: bool) -> int:
+def _describe(plans: list[Any], store: Store, *, as_json: bool) -> int:
     """What a run would do."""
-    from cortex_eval.manifest import count_calls
+    from cortex_eval.estimate import estimate_run
 
-    described = [count_calls(plan) for plan in plans]
+    for note in dict.fromkeys(note for plan in plans for note in plan.notes):
+        hint(f"Note: {note}")
+    estimates = [estimate_run(plan, store) for plan in plans]
     if as_json:
-        print_json(described)
-        return 0
-    for each in described:
-        out(
-            f"{each['dataset']} ({each['cases']} of {each['of']} cases, {each['calls']} calls) → {each['target']}\n"
-            f"  scorers: {', '.join(each['scorers'])}\n"
-            f"  at most {each['at_once']} at once; at 1 s a call about {each['seconds_at_1s']:.0f} s; cost not known"
-        )
+        documents = [each.to_dict() for each in estimates]
+        print_json(documents[0] if len(documents) == 1 else documents)
+    else:
+        out("\n\n".join(map(estimate_text, estimates)))
     return 0

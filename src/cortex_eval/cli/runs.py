@@ -20,7 +20,7 @@ from cortex_eval.cli.options import (
     table,
     when,
 )
-from cortex_eval.cli.shown import baseline_text, failed_lines, print_report, report_of, run_facts, run_rows
+from cortex_eval.cli.shown import baseline_text, failed_lines, print_report, report_of, run_facts, run_table
 from cortex_eval.core import InputError, redact_bytes, to_json
 from cortex_eval.reports import Dialect, with_config, write_artifacts, write_atomically
 
@@ -48,8 +48,7 @@ def list_runs(limit: int, suite: str, config: Path | None, as_json: bool) -> Non
     elif not facts:
         hint(f"There are no runs of {suite} yet." if suite else "There are no runs yet. Start one: cortex run")
     else:
-        header = ["id", "started (UTC)", "suite", "target", "status", "cases", "score", "verdict"]
-        out(table(run_rows(facts), header=header, right=(5, 6)))
+        out(run_table(facts))
 
 
 @runs.command()

@@ -9,11 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cortex_eval.analysis import Allowance, GateSettings, Report
-from cortex_eval.cli.options import cut, out, print_json, table, when
+from cortex_eval.cli.options import cut, out, print_json, table, when, width_of
 from cortex_eval.core import RunRecord
 from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.reports import render_console
 from cortex_eval.storage import Store
+
+WIDTH = 80
+NARROWEST = 6
+"""Columns that the name of a suite or a target has at least."""
 
 
 def gate_of(record: RunRecord) -> GateSettings:
@@ -58,27 +62,51 @@ def run_facts(record: RunRecord) -> dict[str, Any]:  # Any: JSON
         "suite": record.suite,
         "target": " ".join(filter(None, (record.target_name, record.target_version))),
         "status": record.status,
+        "paused": record.paused or None,
         "cases": record.cases * record.repeats,
         "score": record.summary.get("totals", {}).get("overall_score"),
         "verdict": record.summary.get("gate", {}).get("verdict"),
     }
 
 
-def run_rows(facts: Sequence[dict[str, Any]]) -> list[list[str]]:  # Any: JSON
-    """What `run_facts` found as rows of a table that fits a terminal."""
-    return [
+def run_table(facts: Sequence[dict[str, Any]]) -> str:  # Any: JSON
+    """What `run_facts` found as a table that fits a terminal: the names give way to what came of a run."""
+    outcomes = [_outcome(each) for each in facts]
+    columns = [["id", *(each["id"] for each in facts)], ["2026-01-31 12:00"], outcomes]
+    columns.append(["cases", *(str(each["cases"]) for each in facts)])
+    room = WIDTH - sum(max(map(len, column)) for column in columns) - 5 * len("  ")
+    widths = _shared(room, *(max(width_of(each[name]) for each in facts) for name in ("suite", "target")))
+    rows = [
         [
             each["id"],
             when(each["started"]),
-            cut(each["suite"], 14),
-            cut(each["target"], 14),
-            each["status"],
+            cut(each["suite"], widths[0]),
+            cut(each["target"], widths[1]),
             str(each["cases"]),
-            "–" if each["score"] is None else f"{each['score']:.3f}",
-            each["verdict"] or "–",
+            outcome,
         ]
-        for each in facts
+        for each, outcome in zip(facts, outcomes, strict=True)
     ]
+    return table(rows, header=["id", "started (UTC)", "suite", "target", "cases", "outcome"], right=(4,))
+
+
+def _shared(room: int, first: int, second: int) -> tuple[int, int]:
+    """The widths of two columns that want so much: the shorter one gets it, the longer one what is left."""
+    if first + second <= room:
+        return first, second
+    half = max(NARROWEST, room // 2)
+    if first <= half:
+        return first, max(NARROWEST, room - first)
+    return (room - second, second) if second <= half else (half, half)
+
+
+def _outcome(fact: Mapping[str, Any]) -> str:  # Any: JSON
+    """Score and verdict of a run that was finished, else how it stands."""
+    if fact["paused"] and fact["status"] == "paused":
+        return f"paused: {fact['paused'].partition(':')[0]}"
+    if fact["verdict"] is None or fact["status"] != "completed":
+        return str(fact["status"])
+    return f"{'–' if fact['score'] is None else format(fact['score'], '.3f')} {fact['verdict']}"
 
 
 def failed_lines(store: Store, record: RunRecord) -> Iterator[str]:

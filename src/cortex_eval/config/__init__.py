@@ -3,6 +3,7 @@
 from cortex_eval.config.build import Request, make_plans
 from cortex_eval.config.document import Document, read_document
 from cortex_eval.config.model import DEFAULT_OUTPUT, ProjectModel
+from cortex_eval.config.models import AsksModel, IsModel, named_model
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import DEFAULT_FILES, DEFAULT_STORE, Project, load_project, resolved
 from cortex_eval.config.schema import project_schema
@@ -11,14 +12,17 @@ __all__ = [
     "DEFAULT_FILES",
     "DEFAULT_OUTPUT",
     "DEFAULT_STORE",
+    "AsksModel",
     "DatasetSource",
     "Document",
+    "IsModel",
     "Plan",
     "Project",
     "ProjectModel",
     "Request",
     "load_project",
     "make_plans",
+    "named_model",
     "project_schema",
     "read_document",
     "resolved",

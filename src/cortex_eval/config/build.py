@@ -12,7 +12,7 @@ from cortex_eval.analysis import SETTING_NAMES, Allowance, GateSettings, metric_
 from cortex_eval.config.document import Document
 from cortex_eval.config.mistakes import NOT_SCORERS, read_block
 from cortex_eval.config.model import ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
-from cortex_eval.config.models import AsksModel, give_model
+from cortex_eval.config.models import AsksModel, budget_notes, give_model, unpriced_models
 from cortex_eval.config.outward import budget_of, limits_of, named_hosts, patience_with
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
@@ -73,6 +73,8 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
         gate = _gate(project, name, suite, request, list(blocks))
     except InputError as error:
         problems.found += error.problems
+    for built in filter(None, built_targets.values()):
+        problems.found += unpriced_models(project, built, planned)
     if problems.found:
         raise all_problems(problems.found)
     execution = project.model.execution
@@ -108,7 +110,7 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
                     "service": service,
                     "config": project.path if project.is_named else None,
                 },
-                notes=(*project.notes, *notes),
+                notes=(*project.notes, *notes, *budget_notes(project, target, service)),
             )
         )
     return plans

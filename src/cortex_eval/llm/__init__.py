@@ -2,7 +2,7 @@
 
 from cortex_eval.llm.base import Asked, Completion, Message, Model, Tool
 from cortex_eval.llm.gather import UNPARSED
-from cortex_eval.llm.models import ModelSettings, make_model
+from cortex_eval.llm.models import ModelSettings, make_model, prices_of
 from cortex_eval.llm.prices import Prices, price_of, price_table
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "make_model",
     "price_of",
     "price_table",
+    "prices_of",
 ]

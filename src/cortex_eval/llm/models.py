@@ -12,7 +12,7 @@ from cortex_eval.llm.gemini import GeminiModel
 from cortex_eval.llm.local import LocalModel
 from cortex_eval.llm.openai import OpenAIModel
 from cortex_eval.llm.prices import Prices
-from cortex_eval.llm.service import PROVIDERS, find_service
+from cortex_eval.llm.service import PROVIDERS, Service, find_service
 
 LOCAL = "local"
 FORMS = "openai:NAME, anthropic:NAME, gemini:NAME, local:FILE.gguf, or any NAME with a base_url"
@@ -41,7 +41,20 @@ def make_model(settings: ModelSettings) -> Model:
     if provider == LOCAL:
         path = Path(settings.directory) / Path(name).expanduser()
         return LocalModel(path, is_streaming=settings.stream, prices=settings.prices)
-    service = find_service(
+    service = _service(provider, name, settings)
+    if provider == "anthropic":
+        return AnthropicModel(service)
+    return GeminiModel(service) if provider == "gemini" else OpenAIModel(service)
+
+
+def prices_of(settings: ModelSettings) -> Prices | None:
+    """What its tokens cost, as far as that is known before anything is called; None: it is not."""
+    provider, name = _parse(settings)
+    return settings.prices if provider == LOCAL else _service(provider, name, settings).price_of(None)
+
+
+def _service(provider: str, name: str, settings: ModelSettings) -> Service:
+    return find_service(
         provider,
         name,
         base_url=settings.base_url,
@@ -49,9 +62,6 @@ def make_model(settings: ModelSettings) -> Model:
         is_streaming=settings.stream,
         prices=settings.prices,
     )
-    if provider == "anthropic":
-        return AnthropicModel(service)
-    return GeminiModel(service) if provider == "gemini" else OpenAIModel(service)
 
 
 def _parse(settings: ModelSettings) -> tuple[str, str]:

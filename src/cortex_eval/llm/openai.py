@@ -29,6 +29,8 @@ class OpenAIModel(Model):
         self.service = service
         self.name, self.host, self.is_streaming = service.model, service.host, service.is_streaming
         self._asks_for_usage = service.is_streaming
+        self._format: tuple[Mapping[str, Any], dict[str, Any]] | None = None
+        """The schema that was asked for last, and how it is sent: a judge asks for the same one every time."""
 
     async def complete(self, asked: Asked, *, idempotency_key: str = "") -> Completion:
         """The model's answer; `TargetError` when there is none, or when it was cut on its way."""
@@ -75,7 +77,9 @@ class OpenAIModel(Model):
                 for each in asked.tools
             ]
         if asked.schema is not None:
-            body["response_format"] = _response_format(asked.schema)
+            if self._format is None or self._format[0] is not asked.schema:
+                self._format = asked.schema, _response_format(asked.schema)
+            body["response_format"] = self._format[1]
         if self.is_streaming:
             body["stream"] = True
             if self._asks_for_usage:

@@ -258,7 +258,7 @@ def _translate(error: aiohttp.ClientError, url: str, limits: Limits) -> TargetEr
             f"{host_of(url)} gave an answer that is no proper HTTP ({what}).", kind="connection", transient=True
         )
     if isinstance(error, (aiohttp.ClientSSLError, ssl.SSLError)):
-        return TargetError(f"{host_of(url)}: the certificate was refused: {reason}", kind="tls")
+        return TargetError(f"{host_of(url)}: {_refused_by_tls(error)}", kind="tls")
     if isinstance(error, aiohttp.ClientPayloadError):
         reason = reason.partition(":")[0]  # what follows may quote the answer, cut anywhere
         return TargetError(f"{host_of(url)} cut its answer short: {reason}", kind="truncated", transient=True)
@@ -275,6 +275,14 @@ def _translate(error: aiohttp.ClientError, url: str, limits: Limits) -> TargetEr
     if isinstance(error, aiohttp.InvalidURL):
         return TargetError(f"{shorten(url)!r} is not an address.", kind="connection")
     return TargetError(f"{host_of(url)} could not be reached: {reason}", kind="connection", transient=True)
+
+
+def _refused_by_tls(error: Exception) -> str:
+    """Why there is no secure connection, in OpenSSL's words; aiohttp's own say it after a line of other things."""
+    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+    if said := getattr(cause, "verify_message", ""):
+        return f"the certificate was refused: {shorten(said)}"
+    return f"no secure connection: {shorten(getattr(cause, 'reason', None) or str(cause))}"
 
 
 def host_of(url: str) -> str:

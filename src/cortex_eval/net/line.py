@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from cortex_eval.core import InputError, StorageError, TargetError, Unavailable, Usage, shorten
+from cortex_eval.core import CortexError, InputError, StorageError, TargetError, Unavailable, Usage, shorten
 from cortex_eval.net.outside import Outside, Place
 from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, Patience
 
@@ -61,7 +61,7 @@ class Line:
         self.note = ""
         """What it is waiting for, in words; empty when all is well."""
         self.waited_s = 0.0
-        self._limit: int | None = FIRST_CALLS
+        self._limit = None if self.patience.break_after is None else FIRST_CALLS
         self._in_flight = 0
         self._queue: deque[asyncio.Future[None]] = deque()
         """Callers that wait for their turn."""
@@ -91,9 +91,10 @@ class Line:
         """
         attempts, waited_s = 1, 0.0
         while True:
-            if not self._is_free:
+            if self._is_free:
+                self.outside.budget.begin()
+            else:
                 waited_s += await self._wait_for_turn(place)
-            self.outside.budget.begin()
             started, usage, is_probe = time.monotonic(), None, self._is_down
             self._in_flight += 1
             try:
@@ -163,11 +164,16 @@ class Line:
         return math.inf if self._limit is None else self._limit
 
     async def _wait_for_turn(self, place: Place | None) -> float:
-        """Return when a call may be made, with the seconds that it took."""
+        """Return when a call may be made and is on the budget, with the seconds that it took."""
         began = time.monotonic()
-        async with _leaving(place) if self._must_wait() else nullcontext():
+        try:
             while self._must_wait():
-                await self._wait_a_while()
+                async with _leaving(place):  # and look again with a place: much may have changed until there is one
+                    await self._wait_a_while()
+            self.outside.budget.begin()
+        except (asyncio.CancelledError, CortexError):
+            self._wake()  # it may have been woken: its turn is now the next one's
+            raise
         now = time.monotonic()
         if self._is_down:
             self._is_probing, self._next_probe = True, now + self.patience.probe_every_s
@@ -189,6 +195,9 @@ class Line:
                 raise TargetError(f"{self.name} is down: {self.note}", kind="unavailable")
             return is_early
         if now < self._ready_at:
+            if not self.patience.waits_out and self._not_before - now > LONGEST_DELAY_S:
+                wait_s = self._not_before - now
+                raise TargetError(f"{self.name} asks to wait {wait_s:.0f} s.", kind="rate_limited")
             return True
         return self._in_flight >= self._most
 
@@ -200,9 +209,10 @@ class Line:
         later = [each - now for each in times if each > now]
         change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append(change)
-        await asyncio.wait([change], timeout=min(later) + EARLY_S if later else None)
-        if not change.done():
-            change.cancel()
+        try:
+            await asyncio.wait([change], timeout=min(later) + EARLY_S if later else None)
+        finally:
+            change.cancel()  # nobody is woken in vain for one who has gone
 
     @property
     def _ready_at(self) -> float:
@@ -262,6 +272,12 @@ class Line:
             now = time.monotonic()
             self._next_paced = max(now, self._next_paced) + tokens * 60.0 / self.patience.tokens_per_minute
 
+    def _note_life(self) -> None:
+        """It is not down."""
+        self.failures = 0
+        if self._is_down:
+            self._is_down, self._trouble_since, self.note = False, None, ""
+
     def _note_failure(self, error: TargetError, started: float) -> bool:
         """Whether the line, not the case, is to blame: the case then waits and this attempt does not count."""
         if error.kind == "auth":
@@ -270,7 +286,7 @@ class Line:
         if error.kind == "rate_limited":
             return self._note_throttling(error, started)
         if not error.transient:
-            self.failures = 0  # it answers, if not well
+            self._note_life()  # it answers, if not well
             return False
         self.failures += 1
         if self._is_down:
@@ -291,6 +307,7 @@ class Line:
 
     def _note_throttling(self, error: TargetError, started: float) -> bool:
         now = time.monotonic()
+        self._note_life()
         if self._trouble_since is None:
             self._trouble_since = now
         if started >= self._lowered:  # not one of the others that were on their way when the first one came back
@@ -313,7 +330,7 @@ class Line:
         now = time.monotonic()
         self._is_down, self.openings = True, self.openings + 1
         self._trouble_since = now
-        self._next_probe = now + min(self.patience.retry_delay_s, self.patience.probe_every_s)
+        self._next_probe = max(self._not_before, now + min(self.patience.retry_delay_s, self.patience.probe_every_s))
         self.note = str(error)
         self._wake()  # they wait for something else now
 

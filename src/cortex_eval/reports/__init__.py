@@ -1,5 +1,6 @@
 """One report, many renderings: terminal, Markdown, HTML, JSON, JSON lines, CSV."""
 
+from cortex_eval.reports.calls import money
 from cortex_eval.reports.console import render_console
 from cortex_eval.reports.files import Format, safe_name, write_artifacts, write_atomically
 from cortex_eval.reports.html import render_html
@@ -16,6 +17,7 @@ __all__ = [
     "csv_chunks",
     "json_chunks",
     "jsonl_chunks",
+    "money",
     "render_console",
     "render_html",
     "render_markdown",

@@ -6,8 +6,10 @@ import textwrap
 from collections.abc import Sequence
 
 from cortex_eval.analysis import Report, Unscored
+from cortex_eval.reports.calls import calls_sentence
 from cortex_eval.reports.text import cut, visible
 from cortex_eval.reports.words import (
+    counted_cases,
     figure_rows,
     interval_of,
     main_metric,
@@ -31,14 +33,22 @@ def render_console(report: Report, *, colour: bool = False, failed_are_shown: bo
 
     `failed_are_shown`: the failed cases stand beside it, so that it need not say how to see them.
     """
-    parts = [_header(report), *_metrics(report), *_notes(report), *_errors(report), *_categories(report), ""]
+    parts = [
+        _header(report),
+        *_metrics(report),
+        *_notes(report),
+        *_calls(report),
+        *_errors(report),
+        *_categories(report),
+        "",
+    ]
     parts += _verdict(report, colour=colour, failed_are_shown=failed_are_shown)
     return "\n".join(parts) + "\n"
 
 
 def _header(report: Report) -> str:
     totals, dataset = report.totals, report.run.dataset.name
-    counted = f"{totals.cases:,} {plural('case', totals.cases)}"
+    counted = counted_cases(report)
     if totals.turns != totals.cases:
         counted += f", {totals.turns:,} {plural('turn', totals.turns)}"
     return cut(f"{visible(dataset)} ({counted}) → {visible(target_label(report))}", WIDTH)
@@ -61,6 +71,11 @@ def _notes(report: Report) -> list[str]:
     if not report.notes:
         return []
     return ["", *(line for note in report.notes for line in _wrapped(visible(note), indent="  "))]
+
+
+def _calls(report: Report) -> list[str]:
+    sentence = calls_sentence(report)
+    return ["", *_wrapped(visible(sentence), indent="  ")] if sentence else []
 
 
 def _errors(report: Report) -> list[str]:

@@ -11,9 +11,11 @@ from string import Template
 
 from cortex_eval.analysis import OVERALL_NAMES, SETTING_NAMES, Change, Group, Metric, Report, Unscored, metric_name
 from cortex_eval.core import redact
+from cortex_eval.reports.calls import call_rows, cost_of
 from cortex_eval.reports.html_cases import cases_section
 from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.words import (
+    counted_cases,
     figure_rows,
     interval_of,
     main_metric,
@@ -60,6 +62,7 @@ def render_html(report: Report) -> str:
         cards=_cards(report),
         why=_why(report),
         groups=_groups(report),
+        calls=_calls(report),
         cases=cases_section(report),
         footer=_footer(report),
     )
@@ -78,17 +81,15 @@ def _facts(report: Report) -> str:
     run, totals = report.run, report.totals
     when = moment(report.timestamp)
     parts = [f"Run <code>{as_html(run.id)}</code>", f"{when.day} {when:%b %Y, %H:%M} UTC"]
-    counted = f"{totals.cases:,} {plural('case', totals.cases)}"
-    parts.append(f"{counted}, {totals.turns:,} {plural('turn', totals.turns)}")
+    parts.append(f"{counted_cases(report)}, {totals.turns:,} {plural('turn', totals.turns)}")
     parts.append(f"dataset {as_html(run.dataset.name)} <code>{as_html(run.dataset.version[:8])}</code>")
     if report.baseline is not None:
         made = f" (run {as_html(report.baseline.run_id)})" if report.baseline.run_id else ""
         parts.append(f"baseline <b>{as_html(report.baseline.name)}</b>{made}")
     if run.started and run.finished:
         parts.append(_duration((moment(run.finished) - moment(run.started)).total_seconds()))
-    use = report.target_usage
-    if use is not None and use.cost is not None:
-        parts.append(" + ".join(f"{as_html(amount)} {as_html(currency)}" for currency, amount in use.cost.items()))
+    if (cost := cost_of(report.target_usage, report.judge_usage)) is not None:
+        parts.append(as_html(cost))
     return " · ".join(parts)
 
 
@@ -286,6 +287,14 @@ def _group_row(name: str, group: Group, main: str, others: list[str], limit: flo
     )
     counts = "".join(f"<td class=n>{count:,}</td>" for count in (totals.cases, totals.failed, totals.errors))
     return f"<tr><th scope=row>{name_as_html(name)}</th><td class=v>{shown}</td>{cells}{counts}</tr>"
+
+
+def _calls(report: Report) -> str:
+    rows = "".join(
+        f"<tr><th scope=row>{row.label}</th><td class=n>{as_html(row.figure)}</td><td>{as_html(row.remark)}</td></tr>"
+        for row in call_rows(report)
+    )
+    return _section("Calls", _table(("What", "Figure", "Remark"), rows, numeric=range(1, 2))) if rows else ""
 
 
 def _footer(report: Report) -> str:

@@ -7,6 +7,7 @@ from itertools import islice
 
 from cortex_eval.analysis import Group, Report, Unscored, result_row
 from cortex_eval.core import redact
+from cortex_eval.reports.calls import call_rows
 from cortex_eval.reports.text import as_code, visible
 from cortex_eval.reports.words import (
     figure_rows,
@@ -44,6 +45,7 @@ def render_markdown(report: Report) -> str:
         *_group_table(report, "Category", dict(report.categories)),
         *_group_table(report, "Tier", dict(report.tiers)),
         *_group_table(report, "Language", dict(report.languages)),
+        *_call_table(report),
         *_case_table(report),
         *(f"- {step.label}: `{step.command}`" for step in words.steps),
     ]
@@ -100,6 +102,11 @@ def _group_table(report: Report, title: str, groups: dict[str, Group]) -> list[s
         cells += [str(totals.cases), str(totals.failed), str(totals.errors)]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
+
+
+def _call_table(report: Report) -> list[str]:
+    rows = [f"| {row.label} | {_plain(row.figure)} | {_plain(row.remark)} |" for row in call_rows(report)]
+    return ["## Calls", "", "| | | |", "|---|---:|---|", *rows, ""] if rows else []
 
 
 def _case_table(report: Report) -> list[str]:

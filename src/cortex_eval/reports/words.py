@@ -58,7 +58,9 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
     elif verdict != "error" or has_trouble:
         label = {"passed": "See what failed", "error": "See what happened"}.get(verdict, "See them")
         yield Step(label, f"cortex runs show {run} --failed")
-    if verdict == "error" or totals.errors:
+    if report.run.status == "paused":
+        yield Step("Go on", f"cortex run --resume {run}")
+    elif verdict == "error" or totals.errors:
         yield Step("Ask again what is missing", f"cortex run --resume {run}")
 
 
@@ -74,7 +76,9 @@ def with_config(command: str, run: RunRecord) -> str:
 
 def _sentence(report: Report) -> str:
     telling = telling_checks(report)
-    words = ". ".join(check.reason for check in telling[:3]) + "."
+    words = ". ".join(check.reason.rstrip(".") for check in telling[:3]) + "."
+    if report.run.status == "paused" and report.run.paused:
+        words = f"paused: {words}"
     if len(telling) > 3:
         words += f" And {len(telling) - 3} more."
     if report.gate.verdict == "regressed":
@@ -102,6 +106,13 @@ def telling_checks(report: Report) -> list[Check]:
         for check in failed
         if check.name.startswith("regression.") == is_drop and not check.name.startswith("error_rate")
     ]
+
+
+def counted_cases(report: Report) -> str:
+    """How many cases there are results of, and of how many where that is not all."""
+    there, planned = report.totals.cases, report.run.cases
+    of = f" of {planned:,}" if there < planned else ""
+    return f"{there:,}{of} {plural('case', planned if of else there)}"
 
 
 def plural(noun: str, count: int) -> str:

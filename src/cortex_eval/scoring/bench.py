@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+from zlib import crc32
 
 from cortex_eval.net import Called, Limits, Line, Outside, Patience
 
@@ -12,8 +14,15 @@ if TYPE_CHECKING:  # projects without judges need not load the clients of LLM se
     from cortex_eval.llm import Asked, Completion, Model, ModelSettings
 
 
+PLACES = 1 << 21
+"""One byte each: 100,000 kept verdicts leave 95 in 100 questions that need not be looked up."""
+
+
 class VerdictCache(Protocol):
     """Where verdicts are kept that need not be asked for again."""
+
+    def all_keys(self) -> Iterable[str]:
+        """All keys."""
 
     def find(self, key: str) -> bytes | None:
         """What is kept under this key."""
@@ -41,7 +50,7 @@ class Seat:
     """One model and the line to it, for all judges that name it: limits are the service's, not a judge's."""
 
     def __init__(self, chosen: JudgeModel, model: Model, bench: Bench) -> None:
-        self.model = model
+        self.chosen, self.model = chosen, model
         self.line = Line(f"the model {chosen.name!r}", chosen.patience, bench.outside)
         self._bench = bench
 
@@ -51,14 +60,17 @@ class Seat:
             return await self.line.call(lambda: self.model.complete(asked, idempotency_key=idempotency_key), place)
 
     async def find(self, key: str) -> bytes | None:
-        """What was kept under this key."""
-        cache = self._bench.cache
-        return None if cache is None else await asyncio.to_thread(cache.find, key)
+        """What was kept under this key, before this run or in it."""
+        bench = self._bench
+        if bench.cache is None or not bench.may_hold(key):
+            return None
+        return await asyncio.to_thread(bench.cache.find, key)
 
     def keep(self, key: str, body: bytes) -> None:
         """Keep an answer that could be read."""
         if self._bench.cache is not None:
             self._bench.cache.keep(key, "verdict", body)
+            self._bench.note(key)
 
 
 class Bench:
@@ -68,6 +80,19 @@ class Bench:
         self.outside = outside
         self.cache = cache
         self._seats: list[tuple[JudgeModel, Seat]] = []
+        self._held: bytearray | None = None
+
+    def may_hold(self, key: str) -> bool:
+        """Whether something may be kept under this key; False is certain, as far as this process can know.
+
+        A look into the store costs half a millisecond and another thread, and nearly all questions are new.
+        """
+        return self._held is None or bool(self._held[_place(key)])
+
+    def note(self, key: str) -> None:
+        """Something is kept under this key."""
+        if self._held is not None:
+            self._held[_place(key)] = 1
 
     async def seat(self, chosen: JudgeModel) -> Seat:
         """The place to ask this model from: the same one for every judge that names it."""
@@ -76,6 +101,8 @@ class Bench:
                 return seat
         from cortex_eval.llm import make_model
 
+        if self.cache is not None and self._held is None:
+            self._held = await asyncio.to_thread(_held_by, self.cache)
         model = make_model(chosen.settings)
         # A model that thinks before it speaks sends nothing for a while: only the total time counts.
         await asyncio.to_thread(model.open, self.outside.guard, Limits(idle_s=None))
@@ -87,3 +114,14 @@ class Bench:
         """Let go of every connection."""
         while self._seats:
             await self._seats.pop()[1].model.close()
+
+
+def _held_by(cache: VerdictCache) -> bytearray:
+    held = bytearray(PLACES)
+    for key in cache.all_keys():
+        held[_place(key)] = 1
+    return held
+
+
+def _place(key: str) -> int:
+    return crc32(key.encode()) % PLACES

@@ -11,8 +11,9 @@ from typing import ClassVar
 from cortex_eval.core import Case, InputError, Level, Reply, Score, shorten, to_json
 from cortex_eval.llm import Completion
 from cortex_eval.scoring.base import scorers
-from cortex_eval.scoring.injection import injected_words
+from cortex_eval.scoring.injection import suspicion
 from cortex_eval.scoring.judging import ModelScorer, Question
+from cortex_eval.scoring.jury import Elect, majority, middle
 from cortex_eval.scoring.prompt import (
     MAY_BE_EMPTY,
     OF_THE_REPLY,
@@ -75,22 +76,34 @@ class Judge(ModelScorer):
 
     async def score_case(self, case: Case, replies: Sequence[Reply]) -> Score:
         """The model's verdict on the last reply, or on the conversation that it ends."""
-        values = values_of(case, replies, self._template.names)
-        missing = [name for name, value in values.items() if not value and name not in MAY_BE_EMPTY]
+        question = self._question(case, replies)
+        missing = _missing(question)
         if missing:
             return Score(name="judge", value=None, reason=f"The case has no {missing[0]}, which the prompt names.")
-        question = Question(self._template, values, verdict_schema(self.scale), FORMS[self.scale])
-        given = await self.ask(question, partial(_read, self.scale))
+        elect: Elect[JudgeVerdict] = middle if self.scale == "score" else majority
+        given = await self.ask(question, partial(_read, self.scale), elect=elect)
         shown = replies if self.level == "case" else replies[-1:]
-        words = next(filter(None, (injected_words(each.text) for each in shown)), "")
-        suspicion = {"injection_suspected": bool(words)} | ({"injection_words": words} if words else {})
         return Score(
             name="judge",
             value=given.verdict.value,
             reason=given.verdict.reason,
             source="judge",
-            evidence={**given.evidence, **suspicion},
+            evidence={**given.evidence, **suspicion(shown)},
         )
+
+    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
+        """How much text the model would be told for this verdict; None: it would not be asked."""
+        question = self._question(case, replies)
+        return None if _missing(question) else self.characters_of(question)
+
+    def _question(self, case: Case, replies: Sequence[Reply]) -> Question:
+        values = values_of(case, replies, self._template.names)
+        return Question(self._template, values, verdict_schema(self.scale), FORMS[self.scale])
+
+
+def _missing(question: Question) -> list[str]:
+    """What the prompt names and the case does not have."""
+    return [name for name, value in question.values.items() if not value and name not in MAY_BE_EMPTY]
 
 
 def _read(scale: Scale, answer: Completion) -> JudgeVerdict:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import orjson
@@ -14,6 +15,16 @@ import orjson
 from cortex_eval.core import InputError, JudgeError, Range, TargetError, Usage, to_json
 from cortex_eval.llm import Asked, Completion, Message, ModelSettings
 from cortex_eval.scoring.bench import Bench, JudgeModel, Seat
+from cortex_eval.scoring.jury import (
+    Elect,
+    Ties,
+    agreement,
+    all_answers,
+    ballot_of,
+    break_tie,
+    majority,
+    used_together,
+)
 from cortex_eval.scoring.prompt import Template, fence_off, shipped_prompt
 
 T = TypeVar("T")
@@ -62,52 +73,86 @@ class ModelScorer:
 
     model: str = "judge"
     """A name under `models:`, or a model itself, such as `openai:gpt-4.1-mini`."""
+    models: tuple[str, ...] = ()
+    """A jury in place of `model`: all of them are asked, and what more than half of them say counts."""
+    ties: Ties = "error"
+    """What becomes of a verdict without a majority."""
     temperature: Annotated[float, Range(0, 2)] | None = 0.0
     """None: not sent, for models that do not take it."""
     max_tokens: Annotated[int, Range(16, LARGEST_ANSWER)] = 1024
     """Of the answer, thinking included."""
     attempts: Annotated[int, Range(1, 10)] = 2
     """How often the model is asked until its verdict can be read."""
-    _chosen: JudgeModel | None = field(default=None, init=False, repr=False, compare=False)
-    _seat: Seat | None = field(default=None, init=False, repr=False, compare=False)
+    _chosen: dict[str, JudgeModel] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _seats: tuple[Seat, ...] = field(default=(), init=False, repr=False, compare=False)
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The models that it asks, as its settings name them."""
+        return self.models or (self.model,)
 
     def use_model(self, chosen: JudgeModel) -> None:
-        """Say what the name of its model stands for."""
-        self._chosen = chosen
+        """Say what the name of a model stands for."""
+        self._chosen[chosen.name] = chosen
 
-    def chosen(self) -> JudgeModel:
-        """The model that is asked; `InputError` when only its name is known."""
-        if self._chosen is None and ":" in self.model:
-            self._chosen = JudgeModel(name=self.model, settings=ModelSettings(model=self.model))
-        if self._chosen is None:
+    def chosen(self, name: str = "") -> JudgeModel:
+        """The model of this name, or the first one that is asked; `InputError` when only its name is known."""
+        name = name or self.model_names[0]
+        if name not in self._chosen and ":" in name:
+            self._chosen[name] = JudgeModel(name=name, settings=ModelSettings(model=name))
+        if name not in self._chosen:
             raise InputError(
-                f"model: there is no {self.model!r} under models:. "
-                f"Add models: {{{self.model}: {{model: …}}}}, or name a model such as openai:gpt-4.1-mini."
+                f"model: there is no {name!r} under models:. "
+                f"Add models: {{{name}: {{model: …}}}}, or name a model such as openai:gpt-4.1-mini."
             )
-        return self._chosen
+        return self._chosen[name]
+
+    def jury(self) -> tuple[JudgeModel, ...]:
+        """Every model that is asked."""
+        return tuple(self.chosen(name) for name in self.model_names)
 
     async def open(self, bench: Bench) -> None:
         """Be ready to judge."""
-        self._seat = await bench.seat(self.chosen())
+        if len(set(self.models)) < len(self.models):
+            raise InputError(f"models: a jury has no use for the same model twice: {', '.join(self.models)}.")
+        self._seats = tuple([await bench.seat(each) for each in self.jury()])
 
     async def close(self) -> None:
         """The bench closes its models."""
-        self._seat = None
+        self._seats = ()
 
-    async def ask(self, question: Question, read: Callable[[Completion], T]) -> Given[T]:
+    async def ask(self, question: Question, read: Callable[[Completion], T], *, elect: Elect[T] = majority) -> Given[T]:
         """What the model says, as `read` understands it; an answer that was kept is not asked for again.
 
-        `JudgeError` when there is none, or none that can be read after as many attempts as allowed.
+        Of a jury, what `elect` makes of its verdicts. `JudgeError` when there is none, or none that can be read after
+        as many attempts as allowed.
         """
-        seat = self._seat
-        assert seat is not None, "a judge is opened before it is asked"
-        key = self._key(question)
+        assert self._seats, "a judge is opened before it is asked"
+        if len(self._seats) == 1:
+            return await self._ask_one(self._seats[0], question, read)
+        heard = await all_answers([self._ask_one(seat, question, read) for seat in self._seats])
+        given = [each for each in heard if not isinstance(each, JudgeError)]
+        verdicts = [each.verdict for each in given]
+        elected = elect(verdicts, len(heard))
+        if elected is None:
+            for error in (each for each in heard if isinstance(each, JudgeError)):
+                raise error
+            elected = break_tie(verdicts, self.ties)
+        if elected is None:
+            votes = ", ".join(str(ballot_of(each)) for each in verdicts)
+            raise JudgeError(
+                f"The jury has no majority: {votes}. What becomes of ties is a setting.", kind="no_majority"
+            )
+        return Given(elected, self._evidence_of_all(question, heard))
+
+    async def _ask_one(self, seat: Seat, question: Question, read: Callable[[Completion], T]) -> Given[T]:
+        key = self._key(question, seat)
         for said in _read_kept(await seat.find(key)):
             with suppress(JudgeError):  # kept by a version that read it otherwise: it is asked again
-                return Given(read(Completion(text=said.text)), self._evidence(question, said, is_cached=True))
+                return Given(read(Completion(text=said.text)), _evidence(question, said, is_cached=True))
         verdict, said = await self._ask(seat, question, read)
         seat.keep(key, to_json(said._asdict()))
-        return Given(verdict, self._evidence(question, said, is_cached=False))
+        return Given(verdict, _evidence(question, said, is_cached=False))
 
     async def _ask(self, seat: Seat, question: Question, read: Callable[[Completion], T]) -> tuple[T, _Said]:
         used: list[Usage | None] = []
@@ -149,39 +194,72 @@ class ModelScorer:
             max_tokens=max_tokens,
         )
 
-    def _key(self, question: Question) -> str:
+    def characters_of(self, question: Question) -> int:
+        """How much text the model would be told to have this question answered, its schema included."""
+        asked = self._compose(question, self.max_tokens)[1]
+        return sum(len(each.text) for each in asked.messages) + len(to_json(question.schema))
+
+    def _key(self, question: Question, seat: Seat) -> str:
         """Changes with the model, its parameters and every word that it is asked but for the marks."""
-        asked = [self.identity(question.prompt), dict(question.values), question.schema, question.form]
+        about = self._about(question.prompt, seat.chosen)
+        asked = [about, dict(question.values), question.schema, question.form]
         return hashlib.sha256(to_json(["verdict/1", *asked], sort_keys=True)).hexdigest()
 
-    def identity(self, prompt: Template) -> dict[str, Any]:
-        """What decides a verdict beside the reply: model, parameters and prompt."""
+    def identity(self, *prompts: Template) -> Any:  # Any: JSON
+        """What decides a verdict beside the reply: models, parameters and prompts."""
+        about = [self._about(prompt, each) for prompt in prompts for each in self.jury()]
+        return about[0] if len(about) == 1 else [*about, self.ties]
+
+    def _about(self, prompt: Template, chosen: JudgeModel) -> dict[str, Any]:
         return {
-            "model": self.chosen().settings.model,
-            "base_url": self.chosen().settings.base_url,
+            "model": chosen.settings.model,
+            "base_url": chosen.settings.base_url,
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
             "prompt": prompt_hash(prompt),
         }
 
-    def _evidence(self, question: Question, said: _Said, *, is_cached: bool) -> dict[str, Any]:
+    def _evidence_of_all(self, question: Question, heard: Sequence[Given[T] | JudgeError]) -> dict[str, Any]:
+        given = [each for each in heard if not isinstance(each, JudgeError)]
         return {
-            "model": said.model,
-            "prompt": {"version": prompt_version(question.prompt), "hash": prompt_hash(question.prompt)},
-            "parameters": said.parameters,
-            "tokens": said.tokens,
-            "cost": said.cost,
-            "attempts": said.attempts,
-            "cached": is_cached,
+            "model": ", ".join(each.evidence["model"] for each in given),
+            "prompt": _prompt_evidence(question.prompt),
+            "parameters": given[0].evidence["parameters"],
+            **used_together([each.evidence for each in given]),
+            "jury": [
+                {"model": name, "error": each.kind}
+                if isinstance(each, JudgeError)
+                else {"model": name, "value": ballot_of(each.verdict), "reason": getattr(each.verdict, "reason", "")}
+                for name, each in zip(self.model_names, heard, strict=True)
+            ],
+            "agreement": agreement([each.verdict for each in given], len(heard)),
         }
 
 
+def _evidence(question: Question, said: _Said, *, is_cached: bool) -> dict[str, Any]:
+    return {
+        "model": said.model,
+        "prompt": _prompt_evidence(question.prompt),
+        "parameters": said.parameters,
+        "tokens": said.tokens,
+        "cost": said.cost,
+        "attempts": said.attempts,
+        "cached": is_cached,
+    }
+
+
+def _prompt_evidence(prompt: Template) -> dict[str, str]:
+    return {"version": prompt_version(prompt), "hash": prompt_hash(prompt)}
+
+
+@lru_cache(256)
 def prompt_version(prompt: Template) -> str:
     """The version of what a model is told: of our words around the prompt, and of the prompt if it has one."""
     ours = f"judge/{shipped_prompt('judge')[0].version}"
     return f"{ours} {prompt.version}" if prompt.version else ours
 
 
+@lru_cache(256)
 def prompt_hash(prompt: Template) -> str:
     """Changes with any word that a model is told beside the data."""
     parts = [each.digest for each in (*shipped_prompt("judge"), prompt)]

@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -36,12 +36,12 @@ class Template:
     @property
     def names(self) -> tuple[str, ...]:
         """The places in it, each once."""
-        return tuple(dict.fromkeys(PLACEHOLDER.findall(self.text)))
+        return _names(self.text)
 
     @property
     def digest(self) -> str:
         """Changes with the text."""
-        return hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()
+        return _digest(self.text)
 
     def fill(self, values: Mapping[str, str]) -> str:
         """The text with its places filled; what is filled in is not looked at again."""
@@ -104,26 +104,38 @@ def values_of(case: Case, replies: Sequence[Reply], names: Sequence[str]) -> dic
     makers = {
         "answer": lambda: reply.text,
         "category": lambda: case.category or "",
-        "checklist": lambda: _listed(expected.checklist),
+        "checklist": lambda: listed(expected.checklist),
         "context": lambda: to_json(case.context).decode() if case.context else "",
-        "contexts": lambda: _listed(reply.contexts),
-        "conversation": lambda: _conversation(case, replies),
-        "expected": lambda: _listed(expected.references),
+        "contexts": lambda: listed(reply.contexts),
+        "conversation": lambda: conversation(case, replies),
+        "expected": lambda: listed(expected.references),
         "input": lambda: case.input,
         "language": lambda: case.language or "",
-        "passages": lambda: _listed(case.passages),
-        "rubric": lambda: _listed([f"{line.criterion} ({line.points:+g})" for line in expected.rubric]),
+        "passages": lambda: listed(case.passages),
+        "rubric": lambda: listed([f"{line.criterion} ({line.points:+g})" for line in expected.rubric]),
         "tool_calls": lambda: to_json(reply.tool_calls).decode() if reply.tool_calls else "",
     }
     return {name: makers[name]() for name in names}
 
 
-def _listed(items: Sequence[str]) -> str:
+# Asked for with every verdict, of the same few prompts.
+@lru_cache(256)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(PLACEHOLDER.findall(text)))
+
+
+@lru_cache(256)
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def listed(items: Sequence[str]) -> str:
     """One text as it is, several with numbers."""
     return items[0] if len(items) == 1 else "\n\n".join(f"[{number}] {item}" for number, item in enumerate(items, 1))
 
 
-def _conversation(case: Case, replies: Sequence[Reply]) -> str:
+def conversation(case: Case, replies: Sequence[Reply]) -> str:
+    """All that was said, from before the first turn to the last reply."""
     said = [(turn.role, turn.text) for turn in case.history]
     for turn, reply in zip(case.turns, replies, strict=False):
         said += [(turn.role, turn.text), ("assistant", reply.text)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from cortex_eval.core import JudgeError, short_repr, shorten
@@ -40,34 +41,43 @@ class _Flaw(Exception):  # noqa: N818  # never leaves this file
         self.kind = kind
 
 
-def verdict_schema(scale: Scale) -> dict[str, Any]:
+@cache  # the same object each time, so that a model need look at it only once
+def verdict_schema(scale: Scale) -> Mapping[str, Any]:
     """The JSON Schema of a verdict; the reason comes first, so that it is found before the verdict is given."""
+    if scale == "binary":
+        return choice_schema(KEYS[scale], tuple(VERDICTS))
     # No minimum and maximum: not every service takes them, and `read_verdict` looks anyway.
-    value: dict[str, Any] = (
-        {"type": "string", "enum": list(VERDICTS)}
-        if scale == "binary"
-        else {"type": "number", "description": "From 0 (worst) to 1 (best)."}
-    )
-    reason = {"type": "string", "description": "What decides it, in one to three sentences."}
-    return {
-        "type": "object",
-        "properties": {"reason": reason, KEYS[scale]: value},
-        "required": ["reason", KEYS[scale]],
-        "additionalProperties": False,
-    }
+    return _reasoned(KEYS[scale], {"type": "number", "description": "From 0 (worst) to 1 (best)."})
+
+
+@cache
+def choice_schema(key: str, choices: tuple[str, ...]) -> Mapping[str, Any]:
+    """The JSON Schema of a reason and, under this key, one of these words."""
+    return _reasoned(key, {"type": "string", "enum": list(choices)})
 
 
 def read_verdict(text: str, scale: Scale, *, finish_reason: str | None = None) -> JudgeVerdict:
     """The verdict in a judge's text; `JudgeError` with its kind when there is not exactly one, whole and in range."""
+    if scale == "binary":
+        return read_choice(text, KEYS[scale], VERDICTS, finish_reason=finish_reason)
     found = read_object(text, finish_reason=finish_reason)
-    key = KEYS[scale]
-    if key not in found:
-        raise _no_verdict("wrong_type", f"there is no {key!r} in it", text)
-    value = _read_word(found[key], text) if scale == "binary" else _read_number(found[key], text)
-    reason = found.get("reason", "")
-    if not isinstance(reason, str):
-        raise _no_verdict("wrong_type", "its 'reason' is not text", text)
-    return JudgeVerdict(value, shorten(reason.strip(), LONGEST_REASON))
+    return JudgeVerdict(_read_number(_held(found, KEYS[scale], text), text), _read_reason(found, text))
+
+
+def read_choice(text: str, key: str, choices: Mapping[str, float], *, finish_reason: str | None = None) -> JudgeVerdict:
+    """The word under this key and what it is worth; errors as in `read_verdict`."""
+    return read_worth(read_object(text, finish_reason=finish_reason), key, choices, text)
+
+
+def read_worth(found: Mapping[str, Any], key: str, choices: Mapping[str, float], text: str) -> JudgeVerdict:
+    """The same in an object that stands in a judge's text."""
+    return JudgeVerdict(_read_word(_held(found, key, text), choices, text), _read_reason(found, text))
+
+
+def no_verdict(kind: str, why: str, text: str) -> JudgeError:
+    """The error of a judge's text that cannot be read, with what it said."""
+    said = f" It said: {shorten(text.strip())!r}" if text.strip() else ""
+    return JudgeError(f"The judge's answer is no verdict: {shorten(why)}.{said}", kind=kind)
 
 
 def read_object(text: str, *, finish_reason: str | None = None) -> dict[str, Any]:
@@ -77,20 +87,20 @@ def read_object(text: str, *, finish_reason: str | None = None) -> dict[str, Any
     in it is none, `wrong_type` when there is JSON of another type, and `unparseable` otherwise.
     """
     if finish_reason == "length":
-        raise _no_verdict("truncated", "it was cut at its token limit (max_tokens)", text)
+        raise no_verdict("truncated", "it was cut at its token limit (max_tokens)", text)
     if finish_reason in ("content_filter", "refusal"):
-        raise _no_verdict("unparseable", "the model or its service declined to answer", text)
+        raise no_verdict("unparseable", "the model or its service declined to answer", text)
     answer = _without_thinking(text)
     try:
         value = _decoder.decode(answer)
     except json.JSONDecodeError:
         value = _object_within(answer, text)
     except RecursionError:
-        raise _no_verdict("unparseable", "it is nested too deep", text) from None
+        raise no_verdict("unparseable", "it is nested too deep", text) from None
     except _Flaw as flaw:
-        raise _no_verdict(flaw.kind, str(flaw), text) from None
+        raise no_verdict(flaw.kind, str(flaw), text) from None
     if not isinstance(value, dict):
-        raise _no_verdict("wrong_type", "it is JSON, but not an object", text)
+        raise no_verdict("wrong_type", "it is JSON, but not an object", text)
     return value
 
 
@@ -101,7 +111,7 @@ def _without_thinking(text: str) -> str:
         return answer
     _, is_over, rest = answer.partition(_END_OF_THINKING)
     if not is_over:
-        raise _no_verdict("truncated", "it was cut while the model was still thinking", text)
+        raise no_verdict("truncated", "it was cut while the model was still thinking", text)
     return rest.strip()
 
 
@@ -109,19 +119,19 @@ def _object_within(answer: str, text: str) -> Any:  # Any: JSON
     """The only object in a text that is not all JSON."""
     start = answer.find("{")
     if start < 0:
-        raise _no_verdict("unparseable", "there is no JSON object in it", text)
+        raise no_verdict("unparseable", "there is no JSON object in it", text)
     try:
         value, end = _decoder.raw_decode(answer, start)
     except (json.JSONDecodeError, RecursionError):
         if _is_cut(answer, start):
-            raise _no_verdict("truncated", "its JSON has no end", text) from None
-        raise _no_verdict("unparseable", "what stands in braces is not JSON", text) from None
+            raise no_verdict("truncated", "its JSON has no end", text) from None
+        raise no_verdict("unparseable", "what stands in braces is not JSON", text) from None
     except _Flaw as flaw:
-        raise _no_verdict(flaw.kind, str(flaw), text) from None
+        raise no_verdict(flaw.kind, str(flaw), text) from None
     if "{" in answer[end:]:
-        raise _no_verdict("ambiguous", "there is more than one object in it", text)
+        raise no_verdict("ambiguous", "there is more than one object in it", text)
     if "}" in answer[:start] + answer[end:]:
-        raise _no_verdict("unparseable", "its braces do not match", text)
+        raise no_verdict("unparseable", "its braces do not match", text)
     return value
 
 
@@ -142,24 +152,43 @@ def _is_cut(text: str, start: int) -> bool:
     return True
 
 
-def _read_word(value: object, text: str) -> float:
+def _reasoned(key: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    reason = {"type": "string", "description": "What decides it, in one to three sentences."}
+    return {
+        "type": "object",
+        "properties": {"reason": reason, key: value},
+        "required": ["reason", key],
+        "additionalProperties": False,
+    }
+
+
+def _held(found: Mapping[str, Any], key: str, text: str) -> object:
+    if key not in found:
+        raise no_verdict("wrong_type", f"there is no {key!r} in it", text)
+    return found[key]
+
+
+def _read_reason(found: Mapping[str, Any], text: str) -> str:
+    reason = found.get("reason", "")
+    if not isinstance(reason, str):
+        raise no_verdict("wrong_type", "its 'reason' is not text", text)
+    return shorten(reason.strip(), LONGEST_REASON)
+
+
+def _read_word(value: object, choices: Mapping[str, float], text: str) -> float:
     word = value.strip().lower() if isinstance(value, str) else None
-    if word not in VERDICTS:
-        raise _no_verdict("wrong_type", f"the verdict is {short_repr(value)}, not 'pass' or 'fail'", text)
-    return VERDICTS[word]
+    if word not in choices:
+        known = " or ".join(map(repr, choices))
+        raise no_verdict("wrong_type", f"the verdict is {short_repr(value)}, not {known}", text)
+    return choices[word]
 
 
 def _read_number(value: object, text: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _no_verdict("wrong_type", f"the score is {short_repr(value)}, not a number", text)
+        raise no_verdict("wrong_type", f"the score is {short_repr(value)}, not a number", text)
     if not 0 <= value <= 1:
-        raise _no_verdict("out_of_range", f"the score is {short_repr(value)}, not from 0 to 1", text)
+        raise no_verdict("out_of_range", f"the score is {short_repr(value)}, not from 0 to 1", text)
     return float(value) + 0.0  # -0.0 becomes 0.0
-
-
-def _no_verdict(kind: str, why: str, text: str) -> JudgeError:
-    said = f" It said: {shorten(text.strip())!r}" if text.strip() else ""
-    return JudgeError(f"The judge's answer is no verdict: {shorten(why)}.{said}", kind=kind)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

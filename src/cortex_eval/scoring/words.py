@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from functools import cache
 from typing import Any
@@ -11,6 +12,10 @@ _ASCII_WORDS = str.maketrans({chr(i): chr(i).lower() if chr(i).isalnum() else " 
 _INDIC = re.compile("[\u0900-\u0dff\u1cd0-\u1cff\ua8e0-\ua8ff\U00011000-\U000114df]")
 _JOINERS = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
 """Marks of zero width: they sit inside words and do not make them other words."""
+
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
+_SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_ARTICLES = frozenset({"a", "an", "the"})
 
 _STOP_WORDS_TEXT = """
     a about after all also am an and any are as at be because been before but by can could did do does for from
@@ -37,6 +42,20 @@ def words(text: str) -> list[str]:
     return found
 
 
+def squad_words(text: str) -> list[str]:
+    """The words as SQuAD's evaluation takes them: lower case, punctuation deleted (`don't` is `dont`), no a, an, the.
+
+    Punctuation is that of every script (the danda too), the text is in NFC, and scripts without spaces give one word
+    per character.
+    """
+    if text.isascii():
+        text = text.lower().translate(_without_punctuation())
+        return [word for word in text.split() if word not in _ARTICLES]
+    text = unicodedata.normalize("NFC", text).translate(_JOINERS).lower()
+    found = _squad_patterns()[1].findall(_squad_patterns()[0].sub("", text))
+    return [word for word in found if word not in _ARTICLES]
+
+
 def content_words(text: str) -> set[str]:
     """The distinct words that carry meaning: without the commonest English and Hindi ones."""
     return set(words(text)) - _STOP_WORDS
@@ -45,6 +64,11 @@ def content_words(text: str) -> set[str]:
 def has_indic_script(text: str) -> bool:
     """Whether there is a letter of Devanagari or another Indic script in it."""
     return not text.isascii() and _INDIC.search(text) is not None
+
+
+def has_cjk_script(text: str) -> bool:
+    """Whether there is a Chinese or Japanese letter in it."""
+    return not text.isascii() and _CJK.search(text) is not None
 
 
 def share_of_latin(text: str) -> float | None:
@@ -64,5 +88,21 @@ def _is_latin(char: str) -> bool:
 def _word_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
     import regex  # type: ignore[import-untyped]  # has no types; `re` knows no \p{M} and breaks Hindi words at their vowel signs
 
-    spaceless = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-    return regex.compile(rf"(?V1)[[{spaceless}]&&\p{{L}}]\p{{M}}*|[[\p{{L}}\p{{M}}\p{{N}}]--[[{spaceless}]&&\p{{L}}]]+")
+    return regex.compile(
+        rf"(?V1)[[{_SPACELESS}]&&\p{{L}}]\p{{M}}*|[[\p{{L}}\p{{M}}\p{{N}}]--[[{_SPACELESS}]&&\p{{L}}]]+"
+    )
+
+
+@cache
+def _without_punctuation() -> dict[int, None]:
+    return dict.fromkeys(map(ord, string.punctuation))
+
+
+@cache
+def _squad_patterns() -> tuple[Any, Any]:  # Any: compiled patterns of `regex`, which has no public type
+    """What is deleted, and what is a word of the rest."""
+    import regex  # as above
+
+    deleted = rf"(?V1)[\p{{P}}{regex.escape(string.punctuation)}]"
+    word = rf"(?V1)[[{_SPACELESS}]&&\p{{L}}]\p{{M}}*|[[\S]--[[{_SPACELESS}]&&\p{{L}}]]+"
+    return regex.compile(deleted), regex.compile(word)

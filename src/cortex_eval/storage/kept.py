@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -29,6 +29,10 @@ class Cache:
         """What the cache holds under this key."""
         rows = self._db.fetch("SELECT body FROM cortex_cache WHERE key=?", (key,))
         return rows[0][0] if rows else None
+
+    def all_keys(self) -> Iterator[str]:
+        """All keys, replies and verdicts alike: these are read from the index alone."""
+        yield from (key for (key,) in self._db.stream("SELECT key FROM cortex_cache ORDER BY key"))
 
     def keep(self, key: str, kind: str, body: bytes) -> None:
         """Keep something that need not be asked for again; on disk with the next group."""

@@ -53,15 +53,18 @@ class Chat(Target):
         if self.prompt is not None:
             check_template(self.prompt, field="prompt")
         self._schema = _read_schema(self.json_schema)
-        self._model = make_model(
-            ModelSettings(
-                model=self.model,
-                base_url=self.base_url,
-                api_key=self.api_key,
-                prices=self.prices,
-                stream=self.stream,
-                directory=self.directory,
-            )
+        self._model = make_model(self.model_settings)
+
+    @property
+    def model_settings(self) -> ModelSettings:
+        """The model as people name it."""
+        return ModelSettings(
+            model=self.model,
+            base_url=self.base_url,
+            api_key=self.api_key,
+            prices=self.prices,
+            stream=self.stream,
+            directory=self.directory,
         )
 
     @property
@@ -97,6 +100,11 @@ class Chat(Target):
             extra=self.extra,
         )
         return _reply(await self._model.complete(asked, idempotency_key=turns.idempotency_key))
+
+    def characters(self, turns: Conversation) -> int:
+        """How much text it would send to have this turn answered, tools and schema included."""
+        beside = [each for each in (self.tools, self._schema) if each]
+        return sum(len(each.text) for each in self._messages(turns)) + sum(len(to_json(each)) for each in beside)
 
     def _messages(self, turns: Conversation) -> tuple[Message, ...]:
         messages = [] if self.system is None else [Message(role="system", text=self.system)]

@@ -1,0 +1,119 @@
+"""What `cortex run --dry-run` shows of a run that is not made."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from cortex_eval.cli.options import counted, cut
+from cortex_eval.reports import money, visible
+
+if TYPE_CHECKING:  # its room is imported when it is needed
+    from cortex_eval.estimate import Estimate, Limit, Side
+
+WIDTH = 80
+LABELS = 10
+"""Columns of the labels on the left."""
+
+
+def estimate_text(planned: Estimate) -> str:
+    """The plan as people read it: what would be asked, what that takes, and what it could show."""
+    times = f" {planned.repeats} times" if planned.repeats > 1 else ""
+    cases = f"{planned.cases:,} of {counted(planned.of, 'case')}{times}"
+    lines = [cut(f"{visible(planned.dataset)} ({cases}) → {visible(planned.target)}", WIDTH)]
+    for label, text in _rows(planned):
+        first = f"  {label.ljust(LABELS)}"
+        lines += textwrap.wrap(
+            text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
+        )
+    return "\n".join(lines)
+
+
+def _rows(planned: Estimate) -> Iterator[tuple[str, str]]:
+    yield "scorers", visible(", ".join(planned.scorers))
+    yield "calls", _calls(planned)
+    yield "cost", _both(planned, _cost)
+    if planned.asked.tokens is not None or planned.judged.tokens is not None:
+        yield "tokens", _both(planned, _tokens)
+    for whose, side in (("target", planned.asked), ("judges", planned.judged)):
+        if side.by:
+            yield "", f"{whose}: by {side.by}"
+    yield "time", _time(planned)
+    yield "hosts", _hosts(planned)
+    for each in planned.budgets:
+        yield "budget", _budget(each, planned.asked.calls + planned.judged.calls)
+    yield "can show", _visible(planned)
+
+
+def _calls(planned: Estimate) -> str:
+    judged = planned.judged
+    text = f"{planned.asked.calls:,} to the target"
+    if judged.calls:
+        text += f", {judged.calls:,} to judges"
+        text += f" (at most {judged.at_most:,}, when verdicts cannot be read)" if judged.at_most > judged.calls else ""
+    return f"{text}; retries not counted, nor what the cache may spare"
+
+
+def _both(planned: Estimate, show: Callable[[Side], str]) -> str:
+    """The same of the target and of judges, if there are any."""
+    if not planned.judged.calls:
+        return show(planned.asked)
+    return f"target {show(planned.asked)}, judges {show(planned.judged)}"
+
+
+def _cost(side: Side) -> str:
+    return "not known" if side.cost_usd is None else f"about {money(side.cost_usd)}"
+
+
+def _tokens(side: Side) -> str:
+    return "not known" if side.tokens is None else f"about {side.tokens:,}"
+
+
+def _time(planned: Estimate) -> str:
+    judges = ", judges not counted" if planned.judged.calls else ""
+    if planned.seconds is None or planned.latency_ms is None:
+        return (
+            f"not known; at 1 s a call about {_duration(planned.seconds_at_1s)} ({planned.at_once:,} at once{judges})"
+        )
+    mean = f"by the mean of {planned.latency_ms:,.0f} ms in run {planned.by_run}"
+    return f"about {_duration(planned.seconds)} ({mean}, {planned.at_once:,} at once{judges})"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 1 else "1 s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _hosts(planned: Estimate) -> str:
+    if not planned.hosts:
+        return "none that Cortex would call itself"
+    refusal = "--offline refuses it" if planned.is_offline else "--offline would refuse it"
+    said = {None: "", "offline": f"; {refusal}", "forbidden_address": "; refused: link-local or cloud metadata"}
+    return ", ".join(
+        visible(f"{each.host} ({', '.join(each.who)}{said.get(each.refused, '')})") for each in planned.hosts
+    )
+
+
+def _budget(budget: Limit, calls: int) -> str:
+    limit = money(budget.limit) if budget.name == "budget_usd" else f"{budget.limit:,}"
+    if budget.expected is None:
+        return f"{budget.name} {limit}: not known whether that is enough"
+    if budget.stops_after_calls is None:
+        return f"{budget.name} {limit} is enough"
+    about = "" if budget.name == "budget_calls" else "about "
+    return f"{budget.name} {limit} would stop it after {about}{budget.stops_after_calls:,} of {calls:,} calls"
+
+
+def _visible(planned: Estimate) -> str:
+    found = planned.visible
+    terms = (
+        f"{found.power * 100:g} % power at a one-sided level of {found.level * 100:g} %, from a pass rate of "
+        f"{found.pass_rate:.2f} ({found.pass_rate_of}), with verdicts as if independent, which is the worst case"
+    )
+    if found.drop is None:
+        return f"no drop of pass_rate against {found.against}: {counted(found.pairs, 'case')} would not do; {terms}"
+    shown = Decimal(found.drop).quantize(Decimal("0.001"), rounding="ROUND_UP")
+    return f"a drop of pass_rate by {shown} or more against {found.against}; {terms}"

@@ -1,0 +1,176 @@
+"""An answer taken apart: its sentences with their places, which of them claim something, and whether it refuses."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from cortex_eval.scoring.words import words
+
+AnswerState = Literal["claims", "refusal", "no_claim", "empty"]
+
+# A full stop after these ends no sentence. In lower case, without the stop itself.
+_ABBREVIATIONS = frozenset(
+    """
+    a.k.a a.m adj al approx art assn assoc asst b.i.d ca capt cf ch co col corp dept dr drs e.g ed eds est etc ext fig
+    figs fl gen gov hon i.e i.m i.v inc jr ltd max mfg min misc mr mrs ms mt nat no nos p.m p.o p.r.n pl pp prof pt q.d
+    q.i.d rep rev sec sen sgt sp spp sr st t.i.d tab univ viz vol vs
+    डॉ श्री प्रो पं सं मि
+    """.split()
+)  # fmt: skip
+_CAN_END = frozenset({"etc", "jr", "sr", "inc", "ltd", "co", "corp", "al", "a.m", "p.m", "t.i.d", "b.i.d", "q.d", "q.i.d", "p.r.n"})
+"""Abbreviations that also stand last in a sentence: a capital after them begins a new one."""
+_BULLET = re.compile(r"\s*(?:[-*•‣▪●○–—]\s+|#{1,6}\s+|[(\[]?(?:\d{1,3}|[०-९]{1,3}|[a-zA-Z]|[ivx]{1,4})[.)\]]\s+|>\s+)+")
+_MARKS = " \t\r\n*_#>`\"'“”‘’«»-–—•"
+_SMALLEST_CLAIM = 1
+"""In words: *American* is an answer, and claims something."""
+
+# What says that there is no answer.
+_REFUSALS = (
+    r"(?:i|we)(?:'m| am| are|'re) (?:sorry,? but (?:i|we) (?:can't|cannot|don't|do not|am|are)|unable|not able|not sure|not certain)",
+    r"(?:i|we) (?:cannot|can't|can not|could not|couldn't) (?:answer|provide|help|find|tell|say|determine|give|assist|confirm|diagnose)",
+    r"(?:i|we) (?:do not|don't|did not|didn't) (?:know|find|have (?:enough|any|that|this|sufficient|the|access|information))",
+    r"(?:unable|not possible|impossible) to (?:answer|say|tell|determine|provide an?|find)",
+    r"(?:cannot|can't|can not) be (?:answered|determined|found)|cannot (?:answer|tell|say)",
+    r"(?:there is|there's|i have|i found|we have) (?:no|not enough|insufficient) (?:information|answer|data|mention|evidence|passage)",
+    r"no (?:relevant )?(?:information|answer|data) (?:is |was |are )?(?:available|found|given|provided|in the)",
+    r"(?:passages?|context|documents?|texts?|sources?|information)(?: \d)? (?:provided )?(?:do|does|did)(?: not|n't) "
+    r"(?:\w+ ){0,3}?(?:mention|contain|provide|say|state|include|specify|answer|give|have)",
+    r"(?:is|are|was|were) not (?:\w+ )?(?:mentioned|specified|stated|provided|given|covered|included) (?:in|by) (?:the|any)",
+    r"मुझे (?:नहीं पता|पता नहीं|मालूम नहीं|नहीं मालूम|(?:\S+ ){0,3}जानकारी नहीं)",
+    r"(?:जानकारी|उत्तर|जवाब|उल्लेख) (?:\S+ ){0,3}?(?:नहीं|उपलब्ध नहीं)",
+    r"(?:बता|कह|दे) नहीं (?:सकता|सकती|सकते)|नहीं (?:बता|कह|दे) (?:सकता|सकती|सकते)|मैं नहीं जानत[ाी]",
+)
+_SMALL_TALK = (
+    r"(?:(?:i(?:'m| am) )?(?:very |so )?sorry|(?:i )?apologi[sz]e|hello|hi|hey|dear \w+|thank you|thanks|you(?:'re| are) welcome|sure|of course|certainly|okay|ok|good (?:morning|evening|question|luck)"
+    r"|great question|i hope (?:this|that|it)(?: \w+){0,4} helps?|hope (?:this|that) helps?"
+    r"|(?:please )?(?:let me know|feel free|do not hesitate|don't hesitate)\b.*"
+    r"|(?:i(?:'m| am) )?(?:happy|glad) to help(?: you)?"
+    r"|(?:based on|according to|in) (?:the |these |this )?(?:given |provided |above |retrieved )?(?:passages?|context|information|documents?)(?: provided| given| above)?"
+    r"|(?:here (?:are|is)|the following|below (?:are|is))\b.*"
+    r"|(?:please |always |you should |it is best to )*(?:consult|ask|see|contact|speak (?:to|with)|talk to) (?:with )?(?:a|an|your|the) "
+    r"(?:\\w+ ){0,2}(?:doctor|physician|professional|provider|specialist|practitioner|expert|pharmacist)"
+    r"(?: for (?:\\w+ ){0,2}(?:advice|information|guidance))?"
+    r"|(?:कृपया )?(?:अपने |किसी )?(?:डॉक्टर|चिकित्सक|वैद्य) से (?:सलाह|परामर्श|संपर्क) (?:लें|करें|लीजिए|कीजिए)"
+    r"|(?:माफ़?|क्षमा) ?(?:कीजिए|करें|कीजिये)|खेद है|मुझे खेद है"
+    r"|नमस्ते|नमस्कार|धन्यवाद|शुक्रिया|ज़रूर|जरूर|अवश्य|ठीक है)"
+)
+
+
+class Claim(NamedTuple):
+    """One thing that an answer says, and where."""
+
+    text: str
+    start: int
+    """Of the text in the answer, in characters."""
+    end: int
+
+
+class TakenApart(NamedTuple):
+    """An answer as its claims."""
+
+    state: AnswerState
+    claims: tuple[Claim, ...]
+    """Empty unless the state is `claims`."""
+
+
+def take_apart(answer: str) -> TakenApart:
+    """The claims of an answer; or that it refuses, claims nothing or is empty.
+
+    A sentence or list item that states something is a claim. Questions, greetings, headings and lead-ins ("Here are the
+    steps:") and sentences that say that the answer is not known are not.
+    """
+    if not words(answer):
+        return TakenApart("empty", ())
+    claims, refused = [], False
+    for sentence in sentences(answer):
+        if is_refusal(sentence.text):
+            refused = True
+        elif _claims_something(sentence.text):
+            claims.append(sentence)
+    if claims:
+        return TakenApart("claims", tuple(claims))
+    return TakenApart("refusal" if refused else "no_claim", ())
+
+
+def sentences(text: str) -> list[Claim]:
+    """The sentences and list items of a text in English, Hindi or a like script, with their places; none is empty."""
+    found = []
+    for line in re.finditer(r"[^\n\r\u2028\u2029]+", text):
+        start = line.start()
+        bullet = _BULLET.match(line[0])
+        inside = start + bullet.end() if bullet else start
+        for end in (*_sentence_ends(text, inside, line.end()), line.end()):
+            piece = _stripped(text, inside, end)
+            if piece is not None:
+                found.append(piece)
+            inside = end
+    return found
+
+
+def is_refusal(sentence: str) -> bool:
+    """Whether the sentence says that the answer is not known or not given."""
+    return _refusal_pattern().search(_plain(sentence)) is not None
+
+
+def _sentence_ends(text: str, start: int, end: int) -> list[int]:
+    ends = []
+    for stop in _stop_pattern().finditer(text, start, end):
+        if stop[0][0] != "." or _full_stop_ends(text, start, stop.start(), stop.end(), end):
+            ends.append(stop.end())
+    return ends
+
+
+def _full_stop_ends(text: str, start: int, stop: int, after: int, end: int) -> bool:
+    rest = text[after:end].lstrip()
+    if not rest:
+        return True
+    before = text[start:stop].rsplit(None, 1)[-1] if text[start:stop].strip() else ""
+    if text[stop - 1 : stop].isspace():
+        return True  # tokenised text sets a space before a stop, and none before an abbreviation's
+    word = before.lstrip(_MARKS + "([").lower()
+    opening = rest.lstrip("\"'“”‘’([*_")[:1]
+    if word in _ABBREVIATIONS:
+        return word in _CAN_END and opening.isupper()
+    if re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", word):  # an initial, or U.S.
+        return False
+    return not opening.islower()
+
+
+def _stripped(text: str, start: int, end: int) -> Claim | None:
+    while start < end and text[start] in _MARKS:
+        start += 1
+    while end > start and text[end - 1] in _MARKS:
+        end -= 1
+    piece = text[start:end]
+    return Claim(piece, start, end) if len(words(piece)) >= _SMALLEST_CLAIM else None
+
+
+def _claims_something(sentence: str) -> bool:
+    plain = _plain(sentence)
+    if plain.endswith(("?", "？", ":", "：", "؟")):
+        return False
+    return _small_talk_pattern().fullmatch(plain.rstrip(".!,।: ")) is None
+
+
+def _plain(sentence: str) -> str:
+    return sentence.casefold().replace("’", "'").replace("**", "").strip()
+
+
+@cache
+def _stop_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
+    import regex  # type: ignore[import-untyped]  # has no types; knows the scripts
+
+    # A stop, what closes with it, and the space after it; Chinese and Japanese set no space.
+    return regex.compile(r"(?:[.!?؟।॥]+[\"'”’)\]*]*(?:\[\d+\])*(?=\s|$|[\p{Devanagari}])|[。！？]+[”’」』）]*)")
+
+
+@cache
+def _refusal_pattern() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{each})" for each in _REFUSALS))
+
+
+@cache
+def _small_talk_pattern() -> re.Pattern[str]:
+    return re.compile(_SMALL_TALK)

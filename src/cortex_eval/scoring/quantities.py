@@ -1,0 +1,182 @@
+"""Numbers and units of a text, whatever script its digits are in: what a translation must not change."""
+
+from __future__ import annotations
+
+import unicodedata
+from decimal import Decimal
+from functools import cache
+from typing import Any, NamedTuple
+
+UNITS: dict[str, str] = {
+    name: unit
+    for unit, names in {
+        "%": "% ٪ percent per_cent प्रतिशत फीसदी फ़ीसदी परसेंट",
+        "mcg": "mcg µg μg ug microgram micrograms माइक्रोग्राम",
+        "mg": "mg mgs milligram milligrams मिलीग्राम मिग्रा मि.ग्रा मि.ग्रा. एमजी",
+        "g": "g gm gms gram grams ग्राम",
+        "kg": "kg kgs kilo kilos kilogram kilograms किलो किलोग्राम किग्रा कि.ग्रा कि.ग्रा.",
+        "ml": "ml millilitre millilitres milliliter milliliters मिली मि.ली मि.ली. मिलीलीटर एमएल",
+        "l": "l litre litres liter liters लीटर",
+        "mm": "mm millimetre millimetres millimeter millimeters मिमी मि.मी मि.मी. मिलीमीटर",
+        "cm": "cm cms centimetre centimetres centimeter centimeters सेमी से.मी से.मी. सेंटीमीटर",
+        "m": "m metre metres meter meters मीटर",
+        "km": "km kms kilometre kilometres kilometer kilometers किमी कि.मी कि.मी. किलोमीटर",
+        "°C": "°c ℃ celsius °सेल्सियस °से सेल्सियस",
+        "°F": "°f ℉ fahrenheit °फ़ारेनहाइट °फारेनहाइट फ़ारेनहाइट फारेनहाइट",
+        "degree": "° degree degrees डिग्री",
+        "mmHg": "mmhg mm_hg एमएमएचजी",
+        "IU": "iu आईयू",
+        "mEq": "meq",
+        "mmol": "mmol",
+        "bpm": "bpm",
+        "second": "s sec secs second seconds सेकंड सेकेंड",
+        "minute": "min mins minute minutes मिनट",
+        "hour": "h hr hrs hour hours घंटा घंटे घंटों घण्टे",
+        "day": "day days दिन दिनों",
+        "week": "week weeks सप्ताह सप्ताहों हफ्ता हफ़्ता हफ्ते हफ़्ते हफ्तों हफ़्तों",
+        "month": "month months महीना महीने महीनों माह",
+        "year": "year years yr yrs साल सालों वर्ष वर्षों बरस",
+    }.items()
+    for name in (each.replace("_", " ") for each in names.split())
+}
+"""Unit by the ways to write it, in lower case, English and Hindi."""
+
+_SCALES = {
+    name: Decimal(10) ** power
+    for power, names in {
+        2: "hundred सौ",
+        3: "thousand हजार हज़ार",
+        5: "lakh lakhs लाख",
+        6: "million मिलियन",
+        7: "crore crores करोड़ करोड",
+        9: "billion बिलियन अरब",
+        11: "खरब",
+        12: "trillion ट्रिलियन",
+    }.items()
+    for name in names.split()
+}
+_WORDS = {
+    name: number
+    for number, names in {
+        0: "zero शून्य",
+        1: "one once एक",
+        2: "two twice दो",
+        3: "three तीन",
+        4: "four चार",
+        5: "five पांच पाँच",
+        6: "six छह छः छ",
+        7: "seven सात",
+        8: "eight आठ",
+        9: "nine नौ",
+        10: "ten दस",
+        11: "eleven ग्यारह",
+        12: "twelve बारह",
+        13: "thirteen तेरह",
+        14: "fourteen चौदह",
+        15: "fifteen पंद्रह पन्द्रह",
+        16: "sixteen सोलह",
+        17: "seventeen सत्रह",
+        18: "eighteen अठारह",
+        19: "nineteen उन्नीस",
+        20: "twenty बीस",
+        25: "पच्चीस",
+        30: "thirty तीस",
+        40: "forty चालीस",
+        50: "fifty पचास",
+        60: "sixty साठ",
+        70: "seventy सत्तर",
+        80: "eighty अस्सी",
+        90: "ninety नब्बे",
+        100: "hundred सौ",
+        1000: "thousand हजार हज़ार",
+    }.items()
+    for name in names.split()
+}
+
+
+class Quantity(NamedTuple):
+    """A number as it stands in a text, with its unit when it has one."""
+
+    value: Decimal
+    unit: str | None
+    text: str
+
+
+def quantities(text: str) -> list[Quantity]:
+    """Every number written in digits, in order.
+
+    Digits of all scripts are the same (५ is 5); 1,000 and 1,00,000 have separators, 2,5 has a decimal comma; a word such
+    as *million* or *लाख* behind a number multiplies it.
+    """
+    text = _plain(text)
+    return [_quantity(match) for match in _number_pattern().finditer(text)]
+
+
+def spoken_numbers(text: str) -> set[Decimal]:
+    """Numbers that are written as words, English and Hindi: up to twenty, the tens, hundred, thousand."""
+    found = [_WORDS[word] for word in _word_pattern().findall(_plain(text)) if word in _WORDS]
+    # `twenty five` and `two hundred` are two words: what they may come to is added to what they are.
+    pairs = zip(found, found[1:], strict=False)
+    compounds = (a + b if b < 10 <= a < 100 else a * b for a, b in pairs)
+    return {Decimal(each) for each in (*found, *compounds)}
+
+
+def shown(value: Decimal) -> str:
+    """The number in plain digits, without what does not matter: 2.50 is 2.5."""
+    return f"{value.normalize():f}"
+
+
+def _quantity(match: Any) -> Quantity:  # Any: a match of `regex`, which has no public type
+    value = _value(match["number"], match["fraction"])
+    scale, unit = match["scale"], match["unit"]
+    if scale:
+        value *= _SCALES[scale]
+    if match["sign"]:
+        value = -value
+    return Quantity(value, UNITS.get(unit) if unit else None, match[0].strip())
+
+
+def _value(number: str, fraction: str | None) -> Decimal:
+    number = number.replace("\u066c", ",").replace("\u066b", ".")
+    if "," in number and not _grouped_pattern().fullmatch(number):
+        number = number.replace(",", ".", 1) if number.count(",") == 1 and "." not in number else number
+    value = Decimal(number.replace(",", "") or "0")
+    return value + Decimal(str(unicodedata.numeric(fraction))) if fraction else value
+
+
+def _plain(text: str) -> str:
+    """NFC, lower case, ASCII digits."""
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFC", text).lower()
+    return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text)
+
+
+@cache
+def _number_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
+    import regex  # type: ignore[import-untyped]  # has no types; `re` takes the vowel signs of Hindi for word ends
+
+    def any_of(names: dict[str, Any]) -> str:
+        return "|".join(regex.escape(unicodedata.normalize("NFC", name)) for name in sorted(names, key=len, reverse=True))
+
+    end = r"(?![\p{L}\p{M}])"
+    gap = r"[\s\u00a0-]?"
+    number = r"(?P<sign>(?<![^\s(\[=<>])[-\u2212](?=[0-9]))?(?P<number>[0-9]+(?:[.,\u066b\u066c][0-9]+)*)(?P<fraction>[¼½¾⅓⅔⅛])?"
+    scale = rf"(?:{gap}(?P<scale>{any_of(_SCALES)}){end})?"
+    degree = r"(?:\s?(?:°|degrees?|डिग्री)\s?(?P<degree>c|f|celsius|fahrenheit|सेल्सियस|से|फ़ारेनहाइट|फारेनहाइट))?"
+    unit = rf"(?:{gap}(?P<unit>{any_of(UNITS)}){end})?"
+    return regex.compile(number + scale + unit, flags=regex.VERSION1), degree
+
+
+@cache
+def _grouped_pattern() -> Any:  # Any: as above
+    import re
+
+    return re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]+)*")
+
+
+@cache
+def _word_pattern() -> Any:  # Any: as above
+    import regex
+
+    return regex.compile(r"[\p{L}\p{M}]+")
