@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from cortex_eval.analysis import judge_usages
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress
-from cortex_eval.core import Case, Failure, Reply, TargetError, reply_from_json, to_json, usage_from_mapping
+from cortex_eval.core import Case, Failure, Reply, RunRecord, TargetError, reply_from_json, to_json, usage_from_mapping
 from cortex_eval.net import Line, Outside
 from cortex_eval.storage import Slot, Store, StoredTurn
 from cortex_eval.targets import Conversation, ask_target, cache_key
@@ -84,15 +84,16 @@ class Asker:
         """Keep that there is no reply, and why."""
         await self.store.results.save_error(slot, Failure(error.kind, str(error)), attempts=error.attempts)
 
-    def count_spent(self, run_id: str) -> None:
-        """Put what earlier parts of the run took on its budget."""
+    def count_spent(self, run: RunRecord) -> None:
+        """Put what earlier parts of the run took on its budget; replies that it has from another run cost nothing."""
         budget = self.outside.budget
         if not budget.is_limited:
             return
-        for result in self.store.results.read(run_id, with_cases=False):
-            budget.made_calls += 0 if result.cached else result.attempts
-            if result.reply_json and not result.cached and (usage := result.reply and result.reply.usage):
-                budget.add(usage)
+        for result in self.store.results.read(run.id, with_cases=False):
+            if not result.cached and run.manifest.get("parent") is None:
+                budget.made_calls += result.attempts
+                if (reply := result.reply) is not None and reply.usage is not None:
+                    budget.add(reply.usage)
             for usage_of_judge in judge_usages(result.scores):
                 budget.made_calls += usage_of_judge.pop("calls")
                 budget.add(usage_from_mapping(usage_of_judge))

@@ -82,9 +82,9 @@ class _Play:
     ) -> None:
         self.plan, self.store, self.run, self.progress, self.stop = plan, store, begun.run, progress, stop
         self.outside, self.asker = outside, Asker(plan, store, outside, progress)
-        self.asker.count_spent(self.run.id)
+        self.asker.count_spent(self.run)
         self.doubts: list[Doubtful] = []
-        self.slots = 0
+        self.slots, self.is_cut_off = 0, False
         self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(self.run.id)
         self.there = store.results.stored_turns(self.run_no)
         self.maybe_asked = begun.maybe_asked(self.ordinals, {ordinal for ordinal, _ in self.there})
@@ -111,7 +111,7 @@ class _Play:
                     for task in watching:
                         task.cancel()
         except* _GraceIsOver:
-            pass  # what was in flight is asked again on resume
+            self.is_cut_off = True  # what was in flight is asked again on resume
         except* (StorageError, InputError) as errors:
             raise _first(errors) from None
         await self.store.flush(self.run.id)
@@ -273,8 +273,8 @@ class _Play:
         """What came of the run, kept with it; a run that was stopped stays open for a resume."""
         is_partial = self.progress.done < self.progress.total
         is_open = is_partial and self.stop.reason != "cancelled"
-        paused = {"kind": self.stop.reason, "message": self.stop.message} if is_open else None
-        kept = self.run.manifest
+        kept, why = self.run.manifest, {"kind": self.stop.reason, "message": self.stop.message}
+        paused = {**why, "cut_off": self.is_cut_off} if is_open else None
         manifest = {**kept, **self.asker.accounts(kept), "gate": self.plan.gate, "paused": paused}
         if is_open:
             self.store.runs.pause(self.run.id, manifest=manifest)

@@ -24,7 +24,7 @@ class Begun(NamedTuple):
 
     run: RunRecord
     was_cut_off: bool = False
-    """Its last owner died at work: calls that it had in flight may have been answered, and nobody knows."""
+    """Its last owner died at work, or did not wait for its calls: those in flight may have been answered."""
 
     def maybe_asked(self, ordinals: Sequence[int], there: Container[int]) -> int:
         """How many cases, in the order of asking, that owner may have begun with: no further than its slots went."""
@@ -40,7 +40,8 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
         run = store.runs.find(resume)
         check_same_plan(plan, run)
         store.runs.take_over(run.id, this_process())
-        return Begun(store.runs.find(run.id), was_cut_off=bool(run.owner))
+        was_cut_off = bool(run.owner or (run.manifest.get("paused") or {}).get("cut_off"))
+        return Begun(store.runs.find(run.id), was_cut_off=was_cut_off)
     parent = store.runs.find(rescore) if rescore is not None else None
     parent_no = None
     if parent is not None:

@@ -313,6 +313,15 @@ async def test_what_an_earlier_part_of_the_run_spent_counts_after_a_resume(store
     assert again.run.manifest["paused"]["kind"] == "budget"
 
 
+async def test_replies_of_another_run_are_not_on_the_budget_of_a_rescored_one(store):
+    first = await execute(plan_for(speaking("0.01"), cases(30)), store)
+
+    again = plan_for(speaking("0.01"), cases(30), budget=Budget(calls=1), scorers=["contains"])
+    report = await execute(again, store, rescore=first.run.id)
+
+    assert (report.totals.passed, report.exit_code) == (30, 0)
+
+
 async def test_the_report_names_every_host_that_was_called(scripted_service, store):
     bot = scripted_service(right)
 

@@ -82,7 +82,12 @@ async def test_f05_a_second_request_stops_within_a_second_and_loses_nothing_stor
     report = run.result()
     assert (report.totals.passed, report.run.status, progress.in_flight) == (5, "paused", 0)
     bot.reply = right
-    assert (await execute(plan, store, resume=report.run.id)).totals.passed == 20
+    again = await execute(plan, store, resume=report.run.id)
+    assert again.totals.passed == 20
+    marked = {each.case_id for each in store.results.read(report.run.id) if each.reply.metadata.get("may_repeat")}
+    cut_off = {call.json["query"].split()[1] for call in bot.ledger[:9] if not call.answered}
+    assert cut_off <= marked, "P02: what was in flight is asked again, and marked"
+    assert again.run.manifest["calls"]["may_repeat"] == len(marked) <= 8
 
 
 async def test_calls_that_do_not_end_within_the_grace_are_given_up(scripted_service, store):

@@ -19,7 +19,9 @@ _ABBREVIATIONS = frozenset(
     डॉ श्री प्रो पं सं मि
     """.split()
 )  # fmt: skip
-_CAN_END = frozenset({"etc", "jr", "sr", "inc", "ltd", "co", "corp", "al", "a.m", "p.m", "t.i.d", "b.i.d", "q.d", "q.i.d", "p.r.n"})
+_CAN_END = frozenset(
+    {"etc", "jr", "sr", "inc", "ltd", "co", "corp", "al", "a.m", "p.m", "t.i.d", "b.i.d", "q.d", "q.i.d", "p.r.n"}
+)
 """Abbreviations that also stand last in a sentence: a capital after them begins a new one."""
 _BULLET = re.compile(r"\s*(?:[-*•‣▪●○–—]\s+|#{1,6}\s+|[(\[]?(?:\d{1,3}|[०-९]{1,3}|[a-zA-Z]|[ivx]{1,4})[.)\]]\s+|>\s+)+")
 _MARKS = " \t\r\n*_#>`\"'“”‘’«»-–—•"

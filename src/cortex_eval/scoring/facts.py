@@ -3,60 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from cortex_eval.scoring.quantities import quantities, shown, spoken_numbers
 from cortex_eval.scoring.words import words
 
-_NUMBER_WORDS = {
-    word: number
-    for number, line in enumerate(
-        (
-            "zero शून्य",
-            "",  # `one` and `एक` are articles more often than numbers
-            "two twice दो",
-            "three thrice तीन",
-            "four चार",
-            "five पांच पाँच",
-            "six छह छः",
-            "seven सात",
-            "eight आठ",
-            "nine नौ",
-            "ten दस",
-            "eleven ग्यारह",
-            "twelve बारह",
-        )
-    )
-    for word in line.split()
-}
-_UNITS = {
-    word: unit
-    for unit, line in {
-        "mcg": "mcg µg μg microgram micrograms माइक्रोग्राम",
-        "mg": "mg milligram milligrams मिलीग्राम मिग्रा",
-        "g": "g gm gms gram grams ग्राम",
-        "kg": "kg kgs kilo kilos kilogram kilograms किलो किलोग्राम किग्रा",
-        "ml": "ml milliliter milliliters millilitre millilitres मिलीलीटर मिली",
-        "l": "l liter liters litre litres लीटर",
-        "mm": "mm millimeter millimeters millimetre millimetres",
-        "cm": "cm centimeter centimeters centimetre centimetres सेंटीमीटर सेमी",
-        "km": "km kilometer kilometers kilometre kilometres किलोमीटर किमी",
-        "mile": "mile miles मील",
-        "second": "second seconds sec secs सेकंड",
-        "minute": "minute minutes min mins मिनट",
-        "hour": "hour hours hr hrs घंटे घंटा घंटों",
-        "day": "day days दिन दिनों",
-        "week": "week weeks हफ्ते हफ़्ते सप्ताह हफ्तों",
-        "month": "month months महीने महीना माह महीनों",
-        "year": "year years वर्ष साल वर्षों सालों",
-        "%": "% percent प्रतिशत फीसदी",
-        "usd": "dollar dollars usd",
-        "inr": "rupee rupees inr रुपये रुपए",
-    }.items()
-    for word in line.split()
-}
 _NEGATIONS = frozenset(
     """
     not no never without cannot neither nor none nobody nothing isn aren wasn weren don doesn didn won wouldn shouldn
@@ -93,33 +47,27 @@ _OPPOSITES = tuple(
 )  # fmt: skip
 
 
-class Quantity(NamedTuple):
-    """A number, and the unit that it counts where one is known."""
+def missing_quantities(claim: str, *sources: str) -> list[str]:
+    """The numbers of a claim, as written, that no source has, or only with other units.
 
-    value: str
-    unit: str
-
-
-def quantities(text: str) -> list[Quantity]:
-    """The numbers of a text in one spelling (1,000 and 1000, २.५ and 2.5), with their units."""
-    found = []
-    for match in _number_pattern().finditer(unicodedata.normalize("NFC", text)):
-        value = _one_spelling(match["number"]) if match["number"] else str(_NUMBER_WORDS[match["word"].casefold()])
-        unit = (match["unit"] or "").casefold().strip("-. ")
-        found.append(Quantity(value, _UNITS.get(unit, "")))
-    return found
-
-
-def missing_quantities(claimed: Iterable[Quantity], known: Iterable[Quantity]) -> list[Quantity]:
-    """Those of the claimed that are not known, or are known only of another unit."""
-    units: dict[str, set[str]] = {}
-    for value, unit in known:
-        units.setdefault(value, set()).add(unit)
-    return [
-        each
-        for each in claimed
-        if each.value not in units or (each.unit and "" not in units[each.value] and each.unit not in units[each.value])
+    A number in words is looked for like one in digits; *one*, which is an article more often, is not.
+    """
+    claimed, spoken = quantities(claim), spoken_numbers(claim) - {Decimal(1)}
+    if not claimed and not spoken:
+        return []
+    units: dict[Decimal, set[str | None]] = {}
+    for source in sources:
+        for value, unit, _ in quantities(source):
+            units.setdefault(value, set()).add(unit)
+        for value in spoken_numbers(source):
+            units.setdefault(value, set()).add(None)
+    missing = [
+        text
+        for value, unit, text in claimed
+        if value not in units or (unit and None not in units[value] and unit not in units[value])
     ]
+    # Of `twenty five` the numbers 20, 5 and 25 are read: it is missing only when none of them is there.
+    return missing + ([shown(max(spoken))] if spoken and not spoken & units.keys() else [])
 
 
 def names(text: str) -> list[str]:
@@ -163,7 +111,16 @@ def stems(text: str) -> list[str]:
 def _stem_english(word: str) -> str:
     if len(word) <= 3 or word[-1].isdigit():
         return word
-    for ending, new in (("ies", "y"), ("ied", "y"), ("ing", ""), ("edly", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", "")):
+    for ending, new in (
+        ("ies", "y"),
+        ("ied", "y"),
+        ("ing", ""),
+        ("edly", ""),
+        ("ed", ""),
+        ("ly", ""),
+        ("es", ""),
+        ("s", ""),
+    ):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith(("ss", "us", "is")):
             word = word[: -len(ending)] + new
             break
@@ -172,30 +129,10 @@ def _stem_english(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == "e" else word
 
 
-def _one_spelling(number: str) -> str:
-    digits = "".join(str(unicodedata.digit(char)) if char.isdigit() else char for char in number)
-    digits = digits.replace(",", "")
-    if "." in digits:
-        digits = digits.rstrip("0").rstrip(".")
-    return digits.lstrip("0") or "0"
-
-
-@cache
-def _number_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
-    import regex  # type: ignore[import-untyped]  # has no types; `re` knows no \p{Nd}
-
-    spelled = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
-    units = "|".join(regex.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))
-    edge = r"[\p{L}\p{M}\p{N}]"
-    return regex.compile(
-        rf"(?<!{edge})(?:(?P<number>\p{{Nd}}+(?:,\p{{Nd}}{{2,3}})*(?:\.\p{{Nd}}+)?)|(?P<word>{spelled})(?!{edge}))"
-        rf"(?:[\s-]?(?P<unit>{units})(?!{edge}))?",
-        regex.IGNORECASE,
-    )
-
-
 @cache
 def _name_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
     import regex  # type: ignore[import-untyped]  # has no types; `re` knows no \p{Lu}
 
-    return regex.compile(r"(?<=[\p{L}\p{N},;)'’-] ?[\"“(]?)(?<!\p{L})\p{Lu}[\p{L}\p{M}'’]+|(?<!\p{L})\p{Lu}{2,}(?!\p{L})")
+    return regex.compile(
+        r"(?<=[\p{L}\p{N},;)'’-] ?[\"“(]?)(?<!\p{L})\p{Lu}[\p{L}\p{M}'’]+|(?<!\p{L})\p{Lu}{2,}(?!\p{L})"
+    )

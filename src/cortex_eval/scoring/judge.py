@@ -22,12 +22,7 @@ from cortex_eval.scoring.prompt import (
     read_template_file,
     values_of,
 )
-from cortex_eval.scoring.verdict import JudgeVerdict, Scale, read_verdict, verdict_schema
-
-FORMS: dict[Scale, str] = {
-    "binary": '{"reason": "what decides it, in one to three sentences", "verdict": "pass" or "fail"}',
-    "score": '{"reason": "what decides it, in one to three sentences", "score": a number from 0 (worst) to 1 (best)}',
-}
+from cortex_eval.scoring.verdict import FORMS, JudgeVerdict, Scale, read_verdict, verdict_schema
 
 
 @scorers.register("judge")
@@ -91,10 +86,10 @@ class Judge(ModelScorer):
             evidence={**given.evidence, **suspicion(shown)},
         )
 
-    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
-        """How much text the model would be told for this verdict; None: it would not be asked."""
+    def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
+        """The one question; none when the case lacks what the prompt names."""
         question = self._question(case, replies)
-        return None if _missing(question) else self.characters_of(question)
+        return [] if _missing(question) else [question]
 
     def _question(self, case: Case, replies: Sequence[Reply]) -> Question:
         values = values_of(case, replies, self._template.names)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from cortex_eval.core import InputError, JudgeError, Range, TargetError, Usage, to_json
+from cortex_eval.core import Case, InputError, JudgeError, Range, Reply, TargetError, Usage, to_json
 from cortex_eval.llm import Asked, Completion, Message, ModelSettings
 from cortex_eval.scoring.bench import Bench, JudgeModel, Seat
 from cortex_eval.scoring.jury import (
@@ -194,6 +194,18 @@ class ModelScorer:
             max_tokens=max_tokens,
         )
 
+    def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
+        """What each of its models would be asked about the last of these replies; empty: nothing."""
+        raise NotImplementedError
+
+    def sizes(self, case: Case, replies: Sequence[Reply]) -> list[int]:
+        """How much text one model would be told, schemas included: a number of characters for each call."""
+        return [self.characters_of(each) for each in self.questions(case, replies)]
+
+    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
+        """The same for all calls of all models together; None: nobody would be asked."""
+        return sum(self.sizes(case, replies)) * len(self.model_names) or None
+
     def characters_of(self, question: Question) -> int:
         """How much text the model would be told to have this question answered, its schema included."""
         asked = self._compose(question, self.max_tokens)[1]
@@ -246,6 +258,16 @@ def _evidence(question: Question, said: _Said, *, is_cached: bool) -> dict[str, 
         "attempts": said.attempts,
         "cached": is_cached,
     }
+
+
+def evidence_of_several(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What several verdicts for one score stand on: as that of one, with what all of them used together."""
+    if len(found) == 1:
+        return dict(found[0])
+    together = {key: found[0][key] for key in ("model", "prompt", "parameters")} | used_together(found)
+    if "agreement" in found[0]:
+        together["agreement"] = sum(each["agreement"] for each in found) / len(found)
+    return together
 
 
 def _prompt_evidence(prompt: Template) -> dict[str, str]:

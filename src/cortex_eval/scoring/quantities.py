@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 UNITS: dict[str, str] = {
-    name: unit
+    unicodedata.normalize("NFC", name): unit
     for unit, names in {
         "%": "% ٪ percent per_cent प्रतिशत फीसदी फ़ीसदी परसेंट",
         "mcg": "mcg µg μg ug microgram micrograms माइक्रोग्राम",
@@ -21,15 +23,16 @@ UNITS: dict[str, str] = {
         "cm": "cm cms centimetre centimetres centimeter centimeters सेमी से.मी से.मी. सेंटीमीटर",
         "m": "m metre metres meter meters मीटर",
         "km": "km kms kilometre kilometres kilometer kilometers किमी कि.मी कि.मी. किलोमीटर",
-        "°C": "°c ℃ celsius °सेल्सियस °से सेल्सियस",
-        "°F": "°f ℉ fahrenheit °फ़ारेनहाइट °फारेनहाइट फ़ारेनहाइट फारेनहाइट",
+        "°C": "°c °_c ℃ celsius degree_celsius degrees_celsius °सेल्सियस °_सेल्सियस सेल्सियस डिग्री_सेल्सियस",
+        "°F": "°f °_f ℉ fahrenheit degree_fahrenheit degrees_fahrenheit डिग्री_फ़ारेनहाइट डिग्री_फारेनहाइट "
+        "फ़ारेनहाइट फारेनहाइट",
         "degree": "° degree degrees डिग्री",
         "mmHg": "mmhg mm_hg एमएमएचजी",
         "IU": "iu आईयू",
         "mEq": "meq",
         "mmol": "mmol",
         "bpm": "bpm",
-        "second": "s sec secs second seconds सेकंड सेकेंड",
+        "second": "sec secs second seconds सेकंड सेकेंड",
         "minute": "min mins minute minutes मिनट",
         "hour": "h hr hrs hour hours घंटा घंटे घंटों घण्टे",
         "day": "day days दिन दिनों",
@@ -42,7 +45,7 @@ UNITS: dict[str, str] = {
 """Unit by the ways to write it, in lower case, English and Hindi."""
 
 _SCALES = {
-    name: Decimal(10) ** power
+    unicodedata.normalize("NFC", name): Decimal(10) ** power
     for power, names in {
         2: "hundred सौ",
         3: "thousand हजार हज़ार",
@@ -55,13 +58,15 @@ _SCALES = {
     }.items()
     for name in names.split()
 }
+_SEPARATORS = {0x066B: ".", 0x066C: ",", 0x00A0: " ", 0x202F: " "}
+"""Those of Arabic digits, and the spaces that do not break."""
 _WORDS = {
-    name: number
+    unicodedata.normalize("NFC", name): number
     for number, names in {
         0: "zero शून्य",
-        1: "one once एक",
-        2: "two twice दो",
-        3: "three तीन",
+        1: "one once first एक पहला पहली पहले",
+        2: "two twice second दो दूसरा दूसरी दूसरे",
+        3: "three third तीन तीसरा तीसरी तीसरे",
         4: "four चार",
         5: "five पांच पाँच",
         6: "six छह छः छ",
@@ -105,8 +110,8 @@ class Quantity(NamedTuple):
 def quantities(text: str) -> list[Quantity]:
     """Every number written in digits, in order.
 
-    Digits of all scripts are the same (५ is 5); 1,000 and 1,00,000 have separators, 2,5 has a decimal comma; a word such
-    as *million* or *लाख* behind a number multiplies it.
+    Digits of all scripts are the same (५ is 5); 1,000 and 1,00,000 have separators, 2,5 has a decimal comma; a word
+    such as *million* or *लाख* behind a number multiplies it.
     """
     text = _plain(text)
     return [_quantity(match) for match in _number_pattern().finditer(text)]
@@ -116,7 +121,7 @@ def spoken_numbers(text: str) -> set[Decimal]:
     """Numbers that are written as words, English and Hindi: up to twenty, the tens, hundred, thousand."""
     found = [_WORDS[word] for word in _word_pattern().findall(_plain(text)) if word in _WORDS]
     # `twenty five` and `two hundred` are two words: what they may come to is added to what they are.
-    pairs = zip(found, found[1:], strict=False)
+    pairs = pairwise(found)
     compounds = (a + b if b < 10 <= a < 100 else a * b for a, b in pairs)
     return {Decimal(each) for each in (*found, *compounds)}
 
@@ -127,28 +132,27 @@ def shown(value: Decimal) -> str:
 
 
 def _quantity(match: Any) -> Quantity:  # Any: a match of `regex`, which has no public type
-    value = _value(match["number"], match["fraction"])
-    scale, unit = match["scale"], match["unit"]
-    if scale:
-        value *= _SCALES[scale]
+    number, fraction = match["number"], match["fraction"]
+    if match["european"]:  # 1.234,56
+        number = number.replace(".", "").replace(",", ".")
+    elif match["grouped"]:  # 1,234 or 12,34,567.8
+        number = number.replace(",", "")
+    value = Decimal(number.replace(",", "."))
+    if fraction:
+        value += Decimal(str(unicodedata.numeric(fraction)))
+    if match["scale"]:
+        value *= _SCALES[match["scale"]]
     if match["sign"]:
         value = -value
-    return Quantity(value, UNITS.get(unit) if unit else None, match[0].strip())
-
-
-def _value(number: str, fraction: str | None) -> Decimal:
-    number = number.replace("\u066c", ",").replace("\u066b", ".")
-    if "," in number and not _grouped_pattern().fullmatch(number):
-        number = number.replace(",", ".", 1) if number.count(",") == 1 and "." not in number else number
-    value = Decimal(number.replace(",", "") or "0")
-    return value + Decimal(str(unicodedata.numeric(fraction))) if fraction else value
+    unit = match["unit"]
+    return Quantity(value, UNITS[" ".join(unit.split())] if unit else None, match[0].strip())
 
 
 def _plain(text: str) -> str:
-    """NFC, lower case, ASCII digits."""
+    """NFC, lower case, ASCII digits and separators."""
     if text.isascii():
         return text.lower()
-    text = unicodedata.normalize("NFC", text).lower()
+    text = unicodedata.normalize("NFC", text).lower().translate(_SEPARATORS)
     return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text)
 
 
@@ -156,23 +160,21 @@ def _plain(text: str) -> str:
 def _number_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
     import regex  # type: ignore[import-untyped]  # has no types; `re` takes the vowel signs of Hindi for word ends
 
-    def any_of(names: dict[str, Any]) -> str:
-        return "|".join(regex.escape(unicodedata.normalize("NFC", name)) for name in sorted(names, key=len, reverse=True))
+    def any_of(names: Iterable[str]) -> str:
+        return "|".join(regex.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=len, reverse=True))
 
-    end = r"(?![\p{L}\p{M}])"
-    gap = r"[\s\u00a0-]?"
-    number = r"(?P<sign>(?<![^\s(\[=<>])[-\u2212](?=[0-9]))?(?P<number>[0-9]+(?:[.,\u066b\u066c][0-9]+)*)(?P<fraction>[¼½¾⅓⅔⅛])?"
-    scale = rf"(?:{gap}(?P<scale>{any_of(_SCALES)}){end})?"
-    degree = r"(?:\s?(?:°|degrees?|डिग्री)\s?(?P<degree>c|f|celsius|fahrenheit|सेल्सियस|से|फ़ारेनहाइट|फारेनहाइट))?"
-    unit = rf"(?:{gap}(?P<unit>{any_of(UNITS)}){end})?"
-    return regex.compile(number + scale + unit, flags=regex.VERSION1), degree
-
-
-@cache
-def _grouped_pattern() -> Any:  # Any: as above
-    import re
-
-    return re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]+)*")
+    # A date such as 12.05.2020 and a list such as 1,2,3 are numbers of their own, not one with many separators.
+    number = r"""(?P<number>
+        (?P<grouped>[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]+)?(?![.,]?[0-9]))
+        |(?P<european>[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+(?![.,]?[0-9]))
+        |(?<![0-9][.,])[0-9]+[.,][0-9]+(?![.,]?[0-9])
+        |[0-9]+)"""
+    sign = r"(?P<sign>(?<![^\s(\[=<>])[-\u2212](?=[0-9]))?"
+    fraction = r"(?P<fraction>[¼½¾⅓⅔⅛])?"
+    end = r"(?![\p{L}\p{M}\p{N}])"
+    scale = rf"(?:[\s-]?(?P<scale>{any_of(_SCALES)}){end})?"
+    unit = rf"(?:[\s-]?(?P<unit>{any_of(UNITS)}){end})?"
+    return regex.compile(sign + number + fraction + scale + unit, flags=regex.VERBOSE)
 
 
 @cache

@@ -17,6 +17,11 @@ Scale = Literal["binary", "score"]
 """Pass or fail, which judges do best; or a number from 0 to 1."""
 KEYS: Mapping[Scale, str] = {"binary": "verdict", "score": "score"}
 VERDICTS = {"pass": 1.0, "fail": 0.0}
+FORMS: Mapping[Scale, str] = {
+    "binary": '{"reason": "what decides it, in one to three sentences", "verdict": "pass" or "fail"}',
+    "score": '{"reason": "what decides it, in one to three sentences", "score": a number from 0 (worst) to 1 (best)}',
+}
+"""What each scale asks for, in words: for models that nobody holds to a schema."""
 LONGEST_REASON = 4000
 """Characters that are kept of a judge's reason."""
 
