@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,6 +15,9 @@ from cortex_eval.core import Case, Failure, Reply, RunRecord, TargetError, reply
 from cortex_eval.net import Line, Outside
 from cortex_eval.storage import Slot, Store, StoredTurn
 from cortex_eval.targets import Conversation, ask_target, cache_key
+
+NOT_ENDED = ("length", "content_filter")
+"""Why a model breaks off: such an answer is scored as what it said, but not kept for the next run."""
 
 
 class Waiting(NamedTuple):
@@ -76,7 +80,7 @@ class Asker:
                 self.may_repeat += 1
             reply = await self.store.results.save_reply(slot, reply)  # scorers and later turns see what is kept
         self.progress.add_cost(reply)
-        if key and reply.text:
+        if key and reply.text and reply.finish_reason not in NOT_ENDED:
             self.store.cache.keep(key, "reply", to_json(reply))
         return reply
 
@@ -109,5 +113,6 @@ class Asker:
             "may_repeat": self.may_repeat,
             "outages": self.line.openings,
             "waited_s": round(self.line.waited_s, 3),
+            "took_s": round(time.monotonic() - self.progress.started, 3),  # the run's two times may be of two clocks
         }
         return {"hosts": hosts, "calls": {name: calls.get(name, 0) + count for name, count in made.items()}}

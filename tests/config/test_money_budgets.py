@@ -6,10 +6,10 @@ import pytest
 from written import plans_of, problems_of
 
 BOT = 'services: {bot: {kind: http, api_url: "http://127.0.0.1:1/"}}\n'
-CHAT = 'services: {bot: {kind: chat, model: m1, base_url: "http://127.0.0.1:1/v1"%s}}\n'
+CHAT = 'services: {bot: {kind: chat, model: m1, base_url: "https://models.example/v1"%s}}\n'
 TONE = 'suites: {s: {dataset: d, scorers: [{tone: {kind: judge, prompt: "Polite? {answer}"}}]}}\n'
 EXACT = "suites: {s: {dataset: d, scorers: [exact]}}\n"
-JUDGE = "models: {judge: {base_url: 'http://127.0.0.1:1/v1', model: m2%s}}\n"
+JUDGE = "models: {judge: {base_url: 'https://models.example/v1', model: m2%s}}\n"
 BUDGET = "execution: {budget_usd: 5}\n"
 PRICES = ", prices: {input: 0, output: 0}"
 
@@ -47,3 +47,9 @@ def test_another_target_gets_a_note(tmp_path):
 
     assert plan.notes == ("budget_usd: the cost of bot is counted only as far as its replies state it (usage.cost).",)
     assert plans_of(tmp_path, BOT + EXACT)[0].notes == ()
+
+
+def test_a_model_on_this_machine_has_no_price_by_the_call(tmp_path):
+    here = (CHAT % "" + TONE + JUDGE % "").replace("https://models.example", "http://127.0.0.1:8080")
+
+    assert plans_of(tmp_path, here + BUDGET)

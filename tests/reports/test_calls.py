@@ -65,8 +65,9 @@ def test_a_price_that_is_not_known_is_unknown_and_not_zero():
 def test_markdown_and_page_have_the_same_account():
     report = _report([_paid(0), *simple_results(3)])
 
-    rows = [line.strip("| ").split(" | ") for line in render_markdown(report).splitlines() if line.startswith("| ")]
-    told = {row[0]: row[1:] for row in rows}
+    account = render_markdown(report).partition("## Calls")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in account.splitlines() if line.startswith("| ") and " | " in line]
+    told = {row[0]: row[1:] for row in rows if len(row) == 3}
     page = render_html(report)
 
     assert told["Calls made"][0] == "12"
@@ -76,7 +77,7 @@ def test_markdown_and_page_have_the_same_account():
     assert told["Calls that may be repeats"][0] == "1"
     assert told["Hosts contacted"] == ["2", "api.example:443 (9), 127.0.0.1:8080 (3)"]
     section = page.partition("<h2>Calls</h2>")[2].partition("</section>")[0]
-    for label, (figure, remark) in {name: told[name] for name in told if name in section}.items():
+    for label, (figure, remark) in told.items():
         assert f"<th scope=row>{label}</th><td class=n>{figure}</td><td>{remark}</td>" in section
     assert section.count("<tr>") == 8
 
@@ -124,7 +125,7 @@ def test_what_came_from_the_cache_is_not_paid_for_again():
 
 @pytest.mark.parametrize(
     ("amount", "shown"),
-    [("0", "$0.00"), ("0.000125", "$0.00013"), ("0.5", "$0.50"), ("12.345", "$12.34"), ("1234567.8", "$1,234,567.80")],
+    [("0", "$0.00"), ("0.000126", "$0.00013"), ("0.5", "$0.50"), ("12.345", "$12.34"), ("1234567.8", "$1,234,567.80")],
 )
 def test_money_has_cents_and_below_a_cent_two_digits(amount, shown):
     assert money(Decimal(amount)) == shown

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from urllib.parse import urlsplit
 
 from cortex_eval.config.model import ModelModel
 from cortex_eval.config.project import Project, unset_variables
 from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean
-from cortex_eval.net import BREAK_AFTER, TIMEOUT_S, Patience
+from cortex_eval.net import BREAK_AFTER, TIMEOUT_S, Patience, is_loopback
 from cortex_eval.scoring import JudgeModel, PlannedScorer
 from cortex_eval.targets import Conversation, Target
 
@@ -47,7 +48,10 @@ class IsModel(Protocol):
 
 
 def unpriced_models(project: Project, target: Target, scorers: Sequence[PlannedScorer]) -> list[Problem]:
-    """A problem for each language model whose cost nobody could count, when `budget_usd` is to limit it."""
+    """A problem for each language model whose cost nobody could count, when `budget_usd` is to limit it.
+
+    One that runs on this machine has no price by the call, and is none of a money budget's business.
+    """
     if project.model.execution.budget_usd is None:
         return []
     asked = [target.model_settings] if isinstance(target, IsModel) else []
@@ -57,7 +61,7 @@ def unpriced_models(project: Project, target: Target, scorers: Sequence[PlannedS
         return []
     from cortex_eval.llm import prices_of
 
-    names = dict.fromkeys(each.model for each in asked if prices_of(each) is None)
+    names = dict.fromkeys(each.model for each in asked if prices_of(each) is None and not _runs_here(each))
     return [
         project.document.problem(
             ("execution", "budget_usd"),
@@ -66,6 +70,11 @@ def unpriced_models(project: Project, target: Target, scorers: Sequence[PlannedS
         )
         for name in names
     ]
+
+
+def _runs_here(settings: ModelSettings) -> bool:
+    host = urlsplit(settings.base_url or "").hostname
+    return settings.model.startswith("local:") or (host is not None and is_loopback(host))
 
 
 def budget_notes(project: Project, target: Target, name: str) -> list[str]:

@@ -75,6 +75,7 @@ class Plan:
                 "kind": self.target.kind,
                 "version": self.target_version,
                 "settings": dict(self.target_settings),
+                **({"fingerprint": self.target.fingerprint} if self.target.fingerprint else {}),
             },
             "scorers": {
                 each.name: {
@@ -93,6 +94,7 @@ class Plan:
 
     @property
     def target_fingerprint(self) -> str:
-        """Changes with the target's kind, settings and version."""
-        text = to_json([self.target.kind, self.target_settings, self.target_version], sort_keys=True)
+        """Changes with the target's kind, settings, files and version."""
+        target = self.target
+        text = to_json([target.kind, self.target_settings, target.fingerprint, self.target_version], sort_keys=True)
         return hashlib.sha256(text).hexdigest()[:16]

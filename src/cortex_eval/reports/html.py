@@ -86,8 +86,8 @@ def _facts(report: Report) -> str:
     if report.baseline is not None:
         made = f" (run {as_html(report.baseline.run_id)})" if report.baseline.run_id else ""
         parts.append(f"baseline <b>{as_html(report.baseline.name)}</b>{made}")
-    if run.started and run.finished:
-        parts.append(_duration((moment(run.finished) - moment(run.started)).total_seconds()))
+    if (took_s := run.manifest.get("calls", {}).get("took_s")) is not None:
+        parts.append(_duration(took_s))
     if (cost := cost_of(report.target_usage, report.judge_usage)) is not None:
         parts.append(as_html(cost))
     return " · ".join(parts)

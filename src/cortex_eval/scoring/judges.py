@@ -14,7 +14,7 @@ from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.claims import Claim, take_apart
 from cortex_eval.scoring.injection import suspicion
 from cortex_eval.scoring.judging import Given, ModelScorer, Question, evidence_of_several
-from cortex_eval.scoring.jury import all_answers, middle
+from cortex_eval.scoring.jury import all_answers, all_given, middle
 from cortex_eval.scoring.prompt import Template, listed, shipped_prompt
 from cortex_eval.scoring.verdict import (
     FORMS,
@@ -70,7 +70,7 @@ class FaithfulnessJudge(ModelScorer):
 
     method: Literal["claims", "plain"] = "claims"
     against: Against = "auto"
-    """The passages that the target says it used (`contexts`), those of the case (`passages`), or the first there are."""
+    """The passages that the target says it used, those of the case, or the first of these that there are."""
 
     @property
     def fingerprint(self) -> str:
@@ -97,6 +97,10 @@ class FaithfulnessJudge(ModelScorer):
         heard = await all_answers([self.ask(*each) for each in zip(questions, read, strict=True)])
         return self._of_claims(claims, heard, case, reply)
 
+    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
+        """How much text its models would be told for this score; None: they would not be asked."""
+        return self.characters_of(*self.questions(case, replies))
+
     def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
         """One for the whole reply, or one for every dozen claims."""
         reply = replies[-1]
@@ -119,11 +123,7 @@ class FaithfulnessJudge(ModelScorer):
     def _of_claims(
         self, claims: Sequence[Claim], heard: Sequence[Given[_Claims] | JudgeError], case: Case, reply: Reply
     ) -> Score:
-        given: list[Given[_Claims]] = []
-        for each in heard:
-            if isinstance(each, JudgeError):  # what the others said is kept, and not asked for again
-                raise each
-            given.append(each)
+        given = all_given(heard)
         judged = [claim for each in given for claim in each.verdict.claims]
         passages = self._context(case, reply)
         shown = [_shown(claim, said, passages) for claim, said in zip(claims, judged, strict=True)]
@@ -169,6 +169,10 @@ class RelevanceJudge(ModelScorer):
         if not questions:
             return Score(name="relevance", value=0.0, reason="The reply is empty.")
         return _score("relevance", await self.ask(questions[0], partial(_read_scale, "binary")), reply)
+
+    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
+        """How much text its models would be told for this score; None: they would not be asked."""
+        return self.characters_of(*self.questions(case, replies))
 
     def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
         """One, unless the reply is empty."""

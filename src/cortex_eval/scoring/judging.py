@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from cortex_eval.core import Case, InputError, JudgeError, Range, Reply, TargetError, Usage, to_json
+from cortex_eval.core import InputError, JudgeError, Range, TargetError, Usage, to_json
 from cortex_eval.llm import Asked, Completion, Message, ModelSettings
 from cortex_eval.scoring.bench import Bench, JudgeModel, Seat
 from cortex_eval.scoring.jury import (
@@ -194,22 +194,11 @@ class ModelScorer:
             max_tokens=max_tokens,
         )
 
-    def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
-        """What each of its models would be asked about the last of these replies; empty: nothing."""
-        raise NotImplementedError
-
-    def sizes(self, case: Case, replies: Sequence[Reply]) -> list[int]:
-        """How much text one model would be told, schemas included: a number of characters for each call."""
-        return [self.characters_of(each) for each in self.questions(case, replies)]
-
-    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
-        """The same for all calls of all models together; None: nobody would be asked."""
-        return sum(self.sizes(case, replies)) * len(self.model_names) or None
-
-    def characters_of(self, question: Question) -> int:
-        """How much text the model would be told to have this question answered, its schema included."""
-        asked = self._compose(question, self.max_tokens)[1]
-        return sum(len(each.text) for each in asked.messages) + len(to_json(question.schema))
+    def characters_of(self, *questions: Question) -> int | None:
+        """How much text its models would be told to have these questions answered, schemas included; None: nothing."""
+        asked = [(self._compose(each, self.max_tokens)[1].messages, each.schema) for each in questions]
+        told = sum(len(each.text) for messages, _ in asked for each in messages)
+        return (told + sum(len(to_json(schema)) for _, schema in asked)) * len(self.model_names) or None
 
     def _key(self, question: Question, seat: Seat) -> str:
         """Changes with the model, its parameters and every word that it is asked but for the marks."""

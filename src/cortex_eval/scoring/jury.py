@@ -107,3 +107,11 @@ async def all_answers(asking: Sequence[Coroutine[Any, Any, T]]) -> list[T | Judg
     if stopped:
         raise stopped[0]
     return found
+
+
+def all_given(heard: Sequence[T | JudgeError]) -> list[T]:
+    """Every answer; the first error when there is one. The other verdicts are kept, and not asked for again."""
+    for each in heard:
+        if isinstance(each, JudgeError):
+            raise each
+    return [each for each in heard if not isinstance(each, JudgeError)]

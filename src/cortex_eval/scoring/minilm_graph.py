@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-GRAPH_VERSION = 1
+GRAPH_VERSION = 2
 """Changed whenever the graph below changes: cached graphs carry it in their name."""
 LAYERS = 6
 HEADS = 12
@@ -16,7 +16,7 @@ OPSET = 20
 
 
 def build_graph(weights: Path) -> bytes:
-    """A model that takes `ids` and `mask` (texts × tokens) and gives one vector of length one per text."""
+    """A model that takes `ids` and `mask` (texts × tokens): `vectors`, one of length one per text, and `tokens_out`."""
     from onnx import TensorProto, helper
 
     graph = _Graph(_read(weights))
@@ -32,7 +32,10 @@ def build_graph(weights: Path) -> bytes:
                 helper.make_tensor_value_info("ids", TensorProto.INT64, ["texts", "tokens"]),
                 helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["texts", "tokens"]),
             ],
-            [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", HIDDEN])],
+            [
+                helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", HIDDEN]),
+                helper.make_tensor_value_info("tokens_out", TensorProto.FLOAT, ["texts", "tokens", HIDDEN]),
+            ],
             graph.constants,
         ),
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -134,6 +137,7 @@ class _Graph:
         """The mean over the words of a text, scaled to length one."""
         import numpy as np
 
+        self.add("Identity", self.state, output="tokens_out")
         last, tokens = self.constant("last_axis", np.array([-1])), self.constant("token_axis", np.array([1]))
         mask = self.add("Unsqueeze", "mask", last)
         total = self.add("ReduceSum", self.add("Mul", self.state, mask), tokens, keepdims=0)

@@ -13,22 +13,19 @@ ALIKE = 0.7
 """From this similarity of their consonants on, two words in different scripts are the same name."""
 
 _DEVANAGARI = {
-    sound: letters
-    for sound, letters in {
-        "k": "कखक़ख़",
-        "j": "गघजझग़ज़",
-        "c": "चछ",
-        "t": "टठतथ",
-        "d": "डढदध",
-        "r": "रऱऋृड़ढ़",
-        "n": "नणङञमंँऩ",
-        "p": "प",
-        "f": "फफ़",
-        "b": "बभ",
-        "v": "व",
-        "l": "लळऴ",
-        "s": "सशष",
-    }.items()
+    "k": "कखक़ख़",
+    "j": "गघजझग़ज़",
+    "c": "चछ",
+    "t": "टठतथ",
+    "d": "डढदध",
+    "r": "रऱऋृड़ढ़",
+    "n": "नणङञमंँऩ",
+    "p": "प",
+    "f": "फफ़",
+    "b": "बभ",
+    "v": "व",
+    "l": "लळऴ",
+    "s": "सशष",
 }
 _SOUND_OF_LETTER = {letter: sound for sound, letters in _DEVANAGARI.items() for letter in letters if letter != "़"}
 _LATIN_RULES = tuple(

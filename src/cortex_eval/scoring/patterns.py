@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from cortex_eval.core import did_you_mean
 
 _META = frozenset("\\^$.|?*+()[]{}")
 _OUTSIDE = r"[^\p{L}\p{M}\p{N}]"
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})
 _NAMED = re.compile(r"@\{(\w+)\}")
 
 
@@ -63,6 +65,11 @@ class Pattern:
             yield Found(match.start(), match.end(), words)
 
 
+def plain(text: str) -> str:
+    """The text as patterns see it: in Unicode NFC, with straight quotes and no hard spaces."""
+    return unicodedata.normalize("NFC", text).translate(_QUOTES)
+
+
 def expand(sources: Sequence[str], lists: Mapping[str, Sequence[str]]) -> list[str]:
     """The patterns with `@name` replaced by the list of that name, and `@{name}` by any one of it."""
     return [each for source in sources for each in _expand(source, lists, ())]
@@ -70,7 +77,9 @@ def expand(sources: Sequence[str], lists: Mapping[str, Sequence[str]]) -> list[s
 
 def _expand(source: str, lists: Mapping[str, Sequence[str]], inside: tuple[str, ...]) -> list[str]:
     if source.startswith("@") and not source.startswith("@{"):
-        return [each for one in _listed(source[1:], lists, inside) for each in _expand(one, lists, (*inside, source[1:]))]
+        return [
+            each for one in _listed(source[1:], lists, inside) for each in _expand(one, lists, (*inside, source[1:]))
+        ]
     pieces = _NAMED.split(source)  # text, name, text, name, … text
     for i in range(1, len(pieces), 2):
         one_of = [
@@ -89,6 +98,7 @@ def _listed(name: str, lists: Mapping[str, Sequence[str]], inside: tuple[str, ..
 
 
 def _as_regex(source: str) -> str:
+    source = unicodedata.normalize("NFC", source)
     if _META.isdisjoint(source):  # a plain phrase: whole words of any script, spaces of any width
         phrase = r"\s+".join(source.split())
         return rf"(?:^|{_OUTSIDE})({phrase})(?:$|{_OUTSIDE})"

@@ -126,11 +126,6 @@ def spoken_numbers(text: str) -> set[Decimal]:
     return {Decimal(each) for each in (*found, *compounds)}
 
 
-def shown(value: Decimal) -> str:
-    """The number in plain digits, without what does not matter: 2.50 is 2.5."""
-    return f"{value.normalize():f}"
-
-
 def _quantity(match: Any) -> Quantity:  # Any: a match of `regex`, which has no public type
     number, fraction = match["number"], match["fraction"]
     if match["european"]:  # 1.234,56

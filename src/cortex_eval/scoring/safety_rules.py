@@ -226,4 +226,3 @@ class _Reader:
     def complain(self, rule: str, message: str) -> None:
         text = f"rule {rule}: {message}" if rule else message
         self.problems.append(Problem(file=self.source, field=rule, message=text, code="rules_invalid"))
-

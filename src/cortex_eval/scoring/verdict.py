@@ -181,7 +181,7 @@ def _read_reason(found: Mapping[str, Any], text: str) -> str:
 
 
 def _read_word(value: object, choices: Mapping[str, float], text: str) -> float:
-    word = value.strip().lower() if isinstance(value, str) else None
+    word = value.strip().lower() if isinstance(value, str) else ""
     if word not in choices:
         known = " or ".join(map(repr, choices))
         raise no_verdict("wrong_type", f"the verdict is {short_repr(value)}, not {known}", text)

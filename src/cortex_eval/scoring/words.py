@@ -25,7 +25,7 @@ _STOP_WORDS_TEXT = """
     और का की के को है हैं हो होता होती था थी थे में से पर तो ही भी यह ये वह वे इस उस एक कि जो क्या कैसे कब क्यों कौन
     मुझे मेरा मेरी मेरे मैं आप आपके आपका आपकी हम ने लिए या कर करें रहा रही रहे जा नहीं ना कुछ
 """
-_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
 
 
 def words(text: str) -> list[str]:
@@ -56,9 +56,24 @@ def squad_words(text: str) -> list[str]:
     return [word for word in found if word not in _ARTICLES]
 
 
+def spoken_words(text: str, *, casefold: bool = True, ignore_punctuation: bool = True) -> list[str]:
+    """The words of a transcript: what stands between spaces, in NFC; one per character in scripts without spaces.
+
+    Digits of every script are ASCII ones, and curly apostrophes straight. Without punctuation, its marks are word ends;
+    an apostrophe inside a word stays (*don't*), and so do a point or comma inside a number (*2.5*).
+    """
+    text = unicodedata.normalize("NFC", text).translate(_JOINERS).replace("\u2019", "'")
+    if not text.isascii():
+        text = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text)
+    text = text.casefold() if casefold else text
+    marks, word = _spoken_patterns()
+    found: list[str] = word.findall(marks.sub(" ", text) if ignore_punctuation else text)
+    return found
+
+
 def content_words(text: str) -> set[str]:
     """The distinct words that carry meaning: without the commonest English and Hindi ones."""
-    return set(words(text)) - _STOP_WORDS
+    return set(words(text)) - STOP_WORDS
 
 
 def has_indic_script(text: str) -> bool:
@@ -96,6 +111,16 @@ def _word_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no 
 @cache
 def _without_punctuation() -> dict[int, None]:
     return dict.fromkeys(map(ord, string.punctuation))
+
+
+@cache
+def _spoken_patterns() -> tuple[Any, Any]:  # Any: compiled patterns of `regex`, which has no public type
+    """The marks that do not count, and what is a word of the rest."""
+    import regex  # as above
+
+    inside_word = r"(?<=[\p{L}\p{M}\p{N}])'(?=[\p{L}\p{M}\p{N}])"
+    inside_number = r"(?<=\p{N})[.,](?=\p{N})"
+    return regex.compile(rf"(?!{inside_word}|{inside_number})[\p{{P}}]"), _squad_patterns()[1]
 
 
 @cache

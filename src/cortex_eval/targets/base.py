@@ -63,6 +63,11 @@ class Target(ABC):
     _client: JsonClient | None = None
     _warming: asyncio.Future[ModuleType] | None = None
 
+    @property
+    def fingerprint(self) -> str:
+        """Changes with what decides its replies and is not among its settings, such as the content of a file."""
+        return ""
+
     async def __aenter__(self) -> Self:
         if self.is_remote:  # a tenth of a second that is free while the dataset is read
             self._warming = asyncio.get_running_loop().run_in_executor(None, import_module, "aiohttp")

@@ -68,6 +68,11 @@ class Chat(Target):
         )
 
     @property
+    def fingerprint(self) -> str:
+        """Changes with the schema, when that is in a file."""
+        return to_json(self._schema, sort_keys=True).decode() if isinstance(self.json_schema, Path) else ""
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """Whom it will call, beside this machine."""
         return (self._model.host,) if self._model.host else ()

@@ -46,11 +46,11 @@ def session_of(run_id: str, case_id: str, repeat: int) -> str:
 def cache_key(fingerprint: str, turns: Conversation, repeat: int) -> str:
     """Changes with the target's settings and version, with anything that a request may hold, and with the repeat.
 
-    Only the session is left out: it is new in every run.
+    A target of one's own may send whatever it finds in the case. Only the session is left out: it is new in every run.
     """
     case = turns.case
     said = [[turn.role, turn.text, turn.attachments] for turn in turns]
-    about = [case.id, case.turn, case.category, case.language, case.passages]
+    about = [case.id, case.turn, case.category, case.language, case.passages, case.tier, case.tags, case.metadata]
     return hashlib.sha256(to_json([fingerprint, said, turns.context, about, repeat], sort_keys=True)).hexdigest()
 
 

@@ -1,0 +1,284 @@
+"""Does the reply rest on its passages? Claim by claim, without a language model."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from cortex_eval.core import Case, InputError, Reply, Score
+from cortex_eval.scoring.base import scorers
+from cortex_eval.scoring.claims import Claim, TakenApart, take_apart
+from cortex_eval.scoring.embedding import can_embed
+from cortex_eval.scoring.support import EmbeddedSupport, Question, Support, Supported, parameters
+from cortex_eval.stats import Estimate, estimate
+
+BY = ("embedded",)
+"""Who may look the claims up."""
+DOCUMENT_KEYS = ("documents", "source_documents", "full_documents", "document", "source_document")
+"""Under which full source documents are looked for in a case's context and metadata."""
+NEVER, ALWAYS = 0.05, 0.95
+"""A support at or below the first counts as none, at or above the second as full."""
+LABELS = ("grounded", "paraphrased", "inferred", "hallucinated")
+_STATES = {
+    "empty": "The reply is empty: there is nothing to look up.",
+    "refusal": "The reply does not answer, so that it claims nothing.",
+    "no_claim": "The reply claims nothing that could be looked up.",
+    "no_passages": "There are no passages to hold the reply against.",
+}
+
+
+class Sources(NamedTuple):
+    """What a reply may rest on."""
+
+    passages: tuple[str, ...]
+    """Those the target says it used, or else those of the case."""
+    documents: tuple[str, ...]
+    """Full source texts that came with the case."""
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The passages, then the documents."""
+        return (*self.passages, *self.documents)
+
+
+class Grounding(NamedTuple):
+    """An answer with each of its claims looked up."""
+
+    state: str
+    """`claims`, or why there are none."""
+    claims: tuple[Claim, ...]
+    supported: tuple[Supported, ...]
+    sources: Sources
+
+    @property
+    def hallucinated(self) -> int:
+        """How many claims no source supports."""
+        return sum(each.label == "hallucinated" for each in self.supported)
+
+
+def sources_of(case: Case, reply: Reply) -> Sources:
+    """The passages and documents that the reply may rest on; empty ones are left out."""
+    passages = tuple(each for each in (reply.contexts or case.passages) if each.strip())
+    documents: list[str] = []
+    for kept in (case.context, case.metadata):
+        for key in DOCUMENT_KEYS:
+            documents += _texts(kept.get(key))
+    return Sources(passages, tuple(each for each in dict.fromkeys(documents) if each.strip()))
+
+
+def ground(pairs: Sequence[tuple[Case, Reply]], support: Support) -> list[Grounding]:
+    """Every claim of every reply, looked up in what the reply may rest on."""
+    apart: list[tuple[TakenApart, Sources]] = [(take_apart(reply.text), sources_of(case, reply)) for case, reply in pairs]
+    questions = [
+        Question(claim.text, sources.all, case.input)
+        for (case, _), (answer, sources) in zip(pairs, apart, strict=True)
+        if sources.all
+        for claim in answer.claims
+    ]
+    found = iter(support.support_many(questions))
+    return [
+        Grounding(answer.state, answer.claims, tuple(next(found) for _ in answer.claims), sources)
+        if sources.all
+        else Grounding("no_passages" if answer.claims else answer.state, (), (), sources)
+        for answer, sources in apart
+    ]
+
+
+def calibrated_minimum(probabilities: Sequence[float]) -> float:
+    """The chance that every claim is supported, from the least likely one and how many there are.
+
+    The more claims, the lower the least likely one is even when all are true: the fitted curve takes that back, and
+    rises with the minimum.
+    """
+    fitted = parameters()["answers"]
+    least = min(1 - 1e-6, max(1e-6, min(probabilities)))
+    score = (
+        fitted["intercept"]
+        + fitted["minimum"] * math.log(least / (1 - least))
+        + fitted["claims"] * math.log(len(probabilities))
+    )
+    chance = 1 / (1 + math.exp(-score))
+    return 0.0 if chance <= NEVER else 1.0 if chance >= ALWAYS else chance
+
+
+@scorers.register("faithfulness")
+@dataclass(frozen=True, slots=True)
+class Faithfulness:
+    """The chance that everything the reply claims stands in its passages."""
+
+    version: ClassVar[str] = "1"
+
+    by: str = "embedded"
+    use_embeddings: bool = True
+    """False: compare words only."""
+
+    def __post_init__(self) -> None:
+        if self.by not in BY:
+            raise InputError(f"faithfulness: by is {self.by!r}; it can be {', '.join(BY)}.")
+
+    @property
+    def fingerprint(self) -> str:
+        """Whether meanings or only words can be compared here, and with what parameters."""
+        return _fingerprint(self.use_embeddings)
+
+    async def score(self, case: Case, reply: Reply) -> Score:
+        """0..1; None when nothing is claimed or there is nothing to hold it against."""
+        return (await asyncio.to_thread(self.score_batch, [(case, reply)]))[0]
+
+    def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
+        """One score for each pair; all texts are embedded together."""
+        return [_faithfulness(each) for each in ground(pairs, EmbeddedSupport(self.use_embeddings))]
+
+
+@scorers.register("hallucination_rate")
+@dataclass(frozen=True, slots=True)
+class HallucinationRate:
+    """The share of the reply's claims that no source supports."""
+
+    version: ClassVar[str] = "1"
+
+    use_embeddings: bool = True
+    """False: compare words only."""
+
+    @property
+    def fingerprint(self) -> str:
+        """As for faithfulness."""
+        return _fingerprint(self.use_embeddings)
+
+    async def score(self, case: Case, reply: Reply) -> Score:
+        """1 − rate; None when nothing is claimed or there is nothing to hold it against."""
+        return (await asyncio.to_thread(self.score_batch, [(case, reply)]))[0]
+
+    def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
+        """One score for each pair; all texts are embedded together."""
+        return [_hallucination_rate(each) for each in ground(pairs, EmbeddedSupport(self.use_embeddings))]
+
+
+class PooledRate(NamedTuple):
+    """Hallucinations over a whole run."""
+
+    rate: Estimate
+    """Hallucinated claims of all claims; the interval knows that the claims of one answer go together."""
+    answers_with_any: Estimate
+    """Answers with at least one hallucinated claim, of those that claim something."""
+    claims: int
+    hallucinated: int
+
+
+def pooled_rate(answers: Sequence[tuple[int, int]]) -> PooledRate:
+    """The run's rate from (hallucinated claims, all claims) of each answer; answers without claims do not count."""
+    counted = [(hallucinated, claims) for hallucinated, claims in answers if claims > 0]
+    values = [float(i < hallucinated) for hallucinated, claims in counted for i in range(claims)]
+    clusters = [number for number, (_, claims) in enumerate(counted) for _ in range(claims)]
+    return PooledRate(
+        rate=estimate(values, clusters),
+        answers_with_any=estimate([float(hallucinated > 0) for hallucinated, _ in counted]),
+        claims=len(values),
+        hallucinated=sum(hallucinated for hallucinated, _ in counted),
+    )
+
+
+def _faithfulness(found: Grounding) -> Score:
+    if not found.supported:
+        return _not_applicable("faithfulness", found)
+    worst = min(range(len(found.supported)), key=lambda i: found.supported[i].probability)
+    value = calibrated_minimum([each.probability for each in found.supported])
+    quote = _short(found.claims[worst].text)
+    conflicts = found.supported[worst].conflicts
+    why = f" ({conflicts[0]})" if conflicts else ""
+    count = len(found.claims)
+    if found.hallucinated or value < 0.5:
+        reason = f"Least supported of {count} {_claims(count)}: “{quote}”{why}."
+    else:
+        reason = f"All {count} claims are in the passages." if count > 1 else "The claim is in the passages."
+    return Score(name="faithfulness", value=value, reason=reason, evidence=_evidence(found))
+
+
+def _hallucination_rate(found: Grounding) -> Score:
+    if not found.supported:
+        return _not_applicable("hallucination_rate", found)
+    count = len(found.supported)
+    rate = found.hallucinated / count
+    unsupported = [
+        _short(claim.text)
+        for claim, each in zip(found.claims, found.supported, strict=True)
+        if each.label == "hallucinated"
+    ]
+    reason = f"{found.hallucinated} of {count} {_claims(count)} are not in the passages"
+    reason += f": “{unsupported[0]}”." if unsupported else "."
+    return Score(
+        name="hallucination_rate",
+        value=1 - rate,
+        reason=reason,
+        evidence=_evidence(found),
+        measure=rate,
+        unit="of the claims",
+        direction="lower",
+    )
+
+
+def _not_applicable(name: str, found: Grounding) -> Score:
+    return Score(name=name, value=None, reason=_STATES[found.state], evidence={"state": found.state})
+
+
+def _evidence(found: Grounding) -> dict[str, Any]:  # Any: JSON
+    labels = Counter(each.label for each in found.supported)
+    methods = sorted({each.method for each in found.supported})
+    return {
+        "state": "claims",
+        "method": methods[0] if len(methods) == 1 else "mixed",
+        "labels": {label: labels[label] for label in LABELS},
+        "claims": [
+            {
+                "claim": claim.text,
+                "start": claim.start,
+                "end": claim.end,
+                "label": each.label,
+                "support": round(each.probability, 4),
+                "conflicts": list(each.conflicts),
+                "evidence": _place(each, found.sources),
+            }
+            for claim, each in zip(found.claims, found.supported, strict=True)
+        ],
+    }
+
+
+def _place(each: Supported, sources: Sources) -> dict[str, Any] | None:  # Any: JSON
+    if each.evidence is None:
+        return None
+    number = each.evidence.passage
+    in_passages = number < len(sources.passages)
+    return {
+        "in": "passage" if in_passages else "document",
+        "number": number if in_passages else number - len(sources.passages),
+        "start": each.evidence.start,
+        "end": each.evidence.end,
+        "text": each.evidence.text,
+    }
+
+
+def _texts(value: Any) -> list[str]:  # Any: what people put into a context
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return _texts(value.get("text") or value.get("content"))
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in _texts(each)]
+    return []
+
+
+def _fingerprint(use_embeddings: bool) -> str:
+    method = "embedding" if use_embeddings and can_embed() else "lexical"
+    return f"{method} {parameters()['version']}"
+
+
+def _claims(count: int) -> str:
+    return "claim" if count == 1 else "claims"
+
+
+def _short(text: str, limit: int = 120) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
