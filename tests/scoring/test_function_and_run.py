@@ -121,7 +121,8 @@ async def test_a_function_that_raises_is_a_judge_error_that_names_it_and_hides_s
         (TargetError("gone", kind="timeout"), "timeout", JudgeError),
         (StorageError("disk full"), "storage", StorageError),
         (Unavailable("nothing left to spend", kind="budget"), "budget", Unavailable),
-        (asyncio.CancelledError(), None, asyncio.CancelledError),
+        (asyncio.CancelledError(), "crashed", JudgeError),
+        (SystemExit(0), "crashed", JudgeError),
     ],
 )
 async def test_errors_with_a_meaning_keep_it(error, kind, expected):
@@ -132,6 +133,21 @@ async def test_errors_with_a_meaning_keep_it(error, kind, expected):
         await run(fails)
 
     assert getattr(caught.value, "kind", None) == kind
+
+
+async def test_a_run_that_is_cancelled_is_cancelled_inside_a_scorer_too():
+    has_begun = asyncio.Event()
+
+    async def waits(case, reply):
+        has_begun.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(run(waits))
+    await has_begun.wait()
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 async def test_a_blocking_function_runs_in_a_thread_and_others_on_the_loop():

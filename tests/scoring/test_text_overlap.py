@@ -151,8 +151,7 @@ async def test_on_real_hindi_pairs_the_same_answer_scores_one_and_an_unrelated_o
     ]  # a sentence of the other collection
 
     assert min(same) == pytest.approx(1, abs=1e-9)
-    assert sum(other) / len(other) < 0.1
-    assert sum(value < 0.2 for value in other) / len(other) > 0.97
+    assert max(other) < 0.2
 
 
 @pytest.mark.parametrize("scorer", BATCH)

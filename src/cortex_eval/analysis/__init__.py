@@ -1,5 +1,6 @@
 """What a run's results say: the report, its gate, its baseline."""
 
+from cortex_eval.analysis.classification import Averages, ClassFigures, Classified, classified, classify
 from cortex_eval.analysis.collect import judge_usages
 from cortex_eval.analysis.compare import (
     Baseline,
@@ -10,8 +11,10 @@ from cortex_eval.analysis.compare import (
     figures_of,
     read_baseline,
 )
+from cortex_eval.analysis.confidence import Confidence, ConfidenceBin, ConfidenceSpread, confidence_of
 from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, decide
 from cortex_eval.analysis.names import OVERALL_NAMES, SETTING_NAMES, metric_name
+from cortex_eval.analysis.parity import Parity, parity
 from cortex_eval.analysis.report import (
     BaselineLabel,
     Calls,
@@ -36,12 +39,18 @@ __all__ = [
     "OVERALL_NAMES",
     "SETTING_NAMES",
     "Allowance",
+    "Averages",
     "Baseline",
     "BaselineLabel",
     "Calls",
     "Change",
     "Check",
+    "ClassFigures",
+    "Classified",
     "Compared",
+    "Confidence",
+    "ConfidenceBin",
+    "ConfidenceSpread",
     "Evidence",
     "Figures",
     "Gate",
@@ -49,6 +58,7 @@ __all__ = [
     "Group",
     "Latency",
     "Metric",
+    "Parity",
     "Regression",
     "Report",
     "TokenUse",
@@ -57,11 +67,15 @@ __all__ = [
     "Verdict",
     "asked_at",
     "baseline_of",
+    "classified",
+    "classify",
     "compare_with_baseline",
+    "confidence_of",
     "decide",
     "figures_of",
     "judge_usages",
     "metric_name",
+    "parity",
     "read_baseline",
     "reply_fields",
     "report_document",

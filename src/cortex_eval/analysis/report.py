@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
+from cortex_eval.analysis.classification import Classified
+from cortex_eval.analysis.confidence import Confidence
 from cortex_eval.analysis.rows import result_row
 from cortex_eval.core import Direction, InputError, Result, RunRecord
 
@@ -207,6 +209,10 @@ class Report:
     regressions: tuple[Regression, ...] = ()
     notes: tuple[str, ...] = ()
     """What a reader of the numbers should know, such as how intervals were made."""
+    confidence: Confidence | None = None
+    """How far stated confidences can be trusted; None when no reply states one."""
+    classification: Mapping[str, Classified] = field(default_factory=dict)
+    """Confusion matrix and figures by class, of every scorer that compares labels."""
     open_results: Callable[[], Iterable[Result]] = field(compare=False, repr=False)
     """A fresh stream of the results, as often as it is called."""
 
@@ -345,7 +351,18 @@ def report_document(report: Report) -> dict[str, Any]:
         "gate": asdict(report.gate),
         "patterns": None,  # not analysed, which is not the same as none found
         "notes": list(report.notes),
+        **_of_some_runs(report),
     }
+
+
+def _of_some_runs(report: Report) -> dict[str, Any]:
+    """What is there only where replies state confidences, or labels were compared."""
+    found: dict[str, Any] = {}
+    if report.confidence is not None:
+        found["confidence"] = asdict(report.confidence)
+    if report.classification:
+        found["classification"] = {name: asdict(each) for name, each in report.classification.items()}
+    return found
 
 
 def _groups(groups: Mapping[str, Group]) -> dict[str, Any]:

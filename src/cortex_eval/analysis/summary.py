@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from cortex_eval.analysis.classification import Confusions
 from cortex_eval.analysis.collect import Collector, Key, Tally
 from cortex_eval.analysis.compare import Baseline, Figures, compare_with_baseline
+from cortex_eval.analysis.confidence import Confidences
 from cortex_eval.analysis.gaps import gap_notes, unscored_of
 from cortex_eval.analysis.gate import Evidence, GateSettings, decide
 from cortex_eval.analysis.report import Group, Latency, Metric, Report, Totals
@@ -37,7 +39,8 @@ def summarise(
 ) -> Report:
     """The report of a run, in one pass over its results; nothing but numbers is held while reading."""
     collected = Collector()
-    collected.read(open_results())
+    confidences, confusions = Confidences(), Confusions()
+    collected.read(confidences.noting(confusions.noting(open_results())))
     whole = _merged(collected.tallies.values())
     method = _Method(resample=whole.cases <= BOOTSTRAP_LIMIT, has_clusters=collected.has_clusters)
     metrics = _metrics(whole, method=method)
@@ -82,6 +85,8 @@ def summarise(
         baseline_comparison=compared.comparison if compared else None,
         regressions=evidence.regressions,
         notes=(*gap_notes(whole, run, metrics, unscored), *_notes(method, cases=whole.cases)),
+        confidence=confidences.summed(no_category=NO_GROUP),
+        classification=confusions.summed(),
         open_results=open_results,
     )
 

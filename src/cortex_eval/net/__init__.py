@@ -2,7 +2,7 @@
 
 from cortex_eval.net.client import JsonClient, Limits, Parsed, Received, check_url, host_of, parse_json, shown
 from cortex_eval.net.guard import Guard, is_loopback
-from cortex_eval.net.line import Called, Line
+from cortex_eval.net.line import Called, Line, is_cancelled
 from cortex_eval.net.outside import Budget, Outside, Place
 from cortex_eval.net.patience import BREAK_AFTER, TIMEOUT_S, Patience
 from cortex_eval.net.stream import ServerEvent, events
@@ -25,6 +25,7 @@ __all__ = [
     "check_url",
     "events",
     "host_of",
+    "is_cancelled",
     "is_loopback",
     "parse_json",
     "shown",

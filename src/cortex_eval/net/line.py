@@ -137,7 +137,9 @@ class Line:
             ) from error
         except (TargetError, InputError, StorageError, Unavailable):
             raise
-        except (Exception, SystemExit) as error:  # a plugin's target is foreign code
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # a plugin's target is foreign code
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
             raise TargetError(
                 f"The target raised {type(error).__name__}: {shorten(str(error))}", kind="raised"
             ) from error
@@ -343,6 +345,12 @@ class Line:
         reason = Unavailable(message, kind=kind)
         self.close(reason)
         return reason
+
+
+def is_cancelled() -> bool:
+    """Whether a CancelledError is meant for the task that it came to, and did not escape from foreign code."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _leaving(place: Place | None) -> AbstractAsyncContextManager[None]:

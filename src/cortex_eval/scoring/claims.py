@@ -11,52 +11,69 @@ from cortex_eval.scoring.words import words
 AnswerState = Literal["claims", "refusal", "no_claim", "empty"]
 
 # A full stop after these ends no sentence. In lower case, without the stop itself.
-_ABBREVIATIONS = frozenset(
-    """
+_ABBREVIATIONS_TEXT = """
     a.k.a a.m adj al approx art assn assoc asst b.i.d ca capt cf ch co col corp dept dr drs e.g ed eds est etc ext fig
     figs fl gen gov hon i.e i.m i.v inc jr ltd max mfg min misc mr mrs ms mt nat no nos p.m p.o p.r.n pl pp prof pt q.d
-    q.i.d rep rev sec sen sgt sp spp sr st t.i.d tab univ viz vol vs
-    डॉ श्री प्रो पं सं मि
-    """.split()
-)  # fmt: skip
-_CAN_END = frozenset(
-    {"etc", "jr", "sr", "inc", "ltd", "co", "corp", "al", "a.m", "p.m", "t.i.d", "b.i.d", "q.d", "q.i.d", "p.r.n"}
-)
+    q.i.d rep rev sec sen sgt sp spp sr st t.i.d tab univ viz vol vs डॉ श्री प्रो पं सं मि
+"""
+_ABBREVIATIONS = frozenset(_ABBREVIATIONS_TEXT.split())
+_CAN_END_TEXT = "a.m al b.i.d co corp etc inc jr ltd p.m p.r.n q.d q.i.d sr t.i.d"
+_CAN_END = frozenset(_CAN_END_TEXT.split())
 """Abbreviations that also stand last in a sentence: a capital after them begins a new one."""
 _BULLET = re.compile(r"\s*(?:[-*•‣▪●○–—]\s+|#{1,6}\s+|[(\[]?(?:\d{1,3}|[०-९]{1,3}|[a-zA-Z]|[ivx]{1,4})[.)\]]\s+|>\s+)+")
 _MARKS = " \t\r\n*_#>`\"'“”‘’«»-–—•"
-_SMALLEST_CLAIM = 1
-"""In words: *American* is an answer, and claims something."""
 
-# What says that there is no answer.
+_SOURCE = r"(?:passages?|context|documents?|texts?|sources?|information)"
+_DOCTOR = r"(?:doctor|physician|professional|provider|specialist|practitioner|expert|pharmacist)"
+# Sentences that say that the answer is not known or not given; found anywhere in a sentence.
 _REFUSALS = (
-    r"(?:i|we)(?:'m| am| are|'re) (?:sorry,? but (?:i|we) (?:can't|cannot|don't|do not|am|are)|unable|not able|not sure|not certain)",
-    r"(?:i|we) (?:cannot|can't|can not|could not|couldn't) (?:answer|provide|help|find|tell|say|determine|give|assist|confirm|diagnose)",
-    r"(?:i|we) (?:do not|don't|did not|didn't) (?:know|find|have (?:enough|any|that|this|sufficient|the|access|information))",
-    r"(?:unable|not possible|impossible) to (?:answer|say|tell|determine|provide an?|find)",
-    r"(?:cannot|can't|can not) be (?:answered|determined|found)|cannot (?:answer|tell|say)",
-    r"(?:there is|there's|i have|i found|we have) (?:no|not enough|insufficient) (?:information|answer|data|mention|evidence|passage)",
-    r"no (?:relevant )?(?:information|answer|data) (?:is |was |are )?(?:available|found|given|provided|in the)",
-    r"(?:passages?|context|documents?|texts?|sources?|information)(?: \d)? (?:provided )?(?:do|does|did)(?: not|n't) "
-    r"(?:\w+ ){0,3}?(?:mention|contain|provide|say|state|include|specify|answer|give|have)",
-    r"(?:is|are|was|were) not (?:\w+ )?(?:mentioned|specified|stated|provided|given|covered|included) (?:in|by) (?:the|any)",
+    r"\b(?:i|we)(?:'m| am| are|'re) (?:unable|not able|not sure|not certain)\b",
+    (
+        r"\b(?:i|we) (?:cannot|can't|can not|could not|couldn't) "
+        r"(?:answer|provide|help|find|tell|say|determine|give|assist|confirm|diagnose)\b"
+    ),
+    (
+        r"\b(?:i|we) (?:do not|don't|did not|didn't) "
+        r"(?:know|find|have (?:enough|any|that|this|sufficient|the|access|information))\b"
+    ),
+    r"\b(?:unable|not possible|impossible) to (?:answer|say|tell|determine|provide an?|find)\b",
+    r"\b(?:cannot|can't|can not) be (?:answered|determined|found)\b|\bcannot (?:answer|tell|say)\b",
+    (
+        r"\b(?:there is|there's|i have|i found|we have) (?:no|not enough|insufficient) "
+        r"(?:information|answer|data|mention|evidence|passage)\b"
+    ),
+    r"\bno (?:relevant )?(?:information|answer|data) (?:is |was |are )?(?:available|found|given|provided|in the)\b",
+    (
+        rf"\b{_SOURCE}(?: \d)? (?:provided )?(?:do|does|did)(?: not|n't) (?:\w+ ){{0,3}}?"
+        r"(?:mention|contain|provide|say|state|include|specify|answer|give|have)\b"
+    ),
+    (
+        r"\b(?:is|are|was|were) not (?:\w+ )?(?:mentioned|specified|stated|provided|given|covered|included) "
+        rf"(?:in|by) (?:the|any) (?:\w+ )?{_SOURCE}"
+    ),
     r"मुझे (?:नहीं पता|पता नहीं|मालूम नहीं|नहीं मालूम|(?:\S+ ){0,3}जानकारी नहीं)",
     r"(?:जानकारी|उत्तर|जवाब|उल्लेख) (?:\S+ ){0,3}?(?:नहीं|उपलब्ध नहीं)",
     r"(?:बता|कह|दे) नहीं (?:सकता|सकती|सकते)|नहीं (?:बता|कह|दे) (?:सकता|सकती|सकते)|मैं नहीं जानत[ाी]",
 )
+# Sentences that claim nothing; the whole sentence is one of these.
 _SMALL_TALK = (
-    r"(?:(?:i(?:'m| am) )?(?:very |so )?sorry|(?:i )?apologi[sz]e|hello|hi|hey|dear \w+|thank you|thanks|you(?:'re| are) welcome|sure|of course|certainly|okay|ok|good (?:morning|evening|question|luck)"
-    r"|great question|i hope (?:this|that|it)(?: \w+){0,4} helps?|hope (?:this|that) helps?"
-    r"|(?:please )?(?:let me know|feel free|do not hesitate|don't hesitate)\b.*"
-    r"|(?:i(?:'m| am) )?(?:happy|glad) to help(?: you)?"
-    r"|(?:based on|according to|in) (?:the |these |this )?(?:given |provided |above |retrieved )?(?:passages?|context|information|documents?)(?: provided| given| above)?"
-    r"|(?:here (?:are|is)|the following|below (?:are|is))\b.*"
-    r"|(?:please |always |you should |it is best to )*(?:consult|ask|see|contact|speak (?:to|with)|talk to) (?:with )?(?:a|an|your|the) "
-    r"(?:\\w+ ){0,2}(?:doctor|physician|professional|provider|specialist|practitioner|expert|pharmacist)"
-    r"(?: for (?:\\w+ ){0,2}(?:advice|information|guidance))?"
-    r"|(?:कृपया )?(?:अपने |किसी )?(?:डॉक्टर|चिकित्सक|वैद्य) से (?:सलाह|परामर्श|संपर्क) (?:लें|करें|लीजिए|कीजिए)"
-    r"|(?:माफ़?|क्षमा) ?(?:कीजिए|करें|कीजिये)|खेद है|मुझे खेद है"
-    r"|नमस्ते|नमस्कार|धन्यवाद|शुक्रिया|ज़रूर|जरूर|अवश्य|ठीक है)"
+    r"(?:i(?:'m| am) )?(?:very |so )?sorry|(?:i )?apologi[sz]e",
+    r"hello|hi|hey|dear \w+|thank you|thanks|you(?:'re| are) welcome|sure|of course|certainly|okay|ok",
+    r"good (?:morning|evening|question|luck)|great question|(?:i(?:'m| am) )?(?:happy|glad) to help(?: you)?",
+    r"(?:i )?hope (?:this|that|it)(?: \w+){0,4}",
+    r"(?:please )?(?:let me know|feel free|do not hesitate|don't hesitate)\b.*",
+    (
+        rf"(?:based on|according to|in) (?:the |these |this )?(?:given |provided |above |retrieved )?{_SOURCE}"
+        r"(?: provided| given| above)?"
+    ),
+    r"(?:here (?:are|is)|below (?:are|is))\b.*",
+    (
+        r"(?:please |always |you should |it is best to )*"
+        r"(?:consult|ask|see|contact|speak (?:to|with)|talk to) (?:with )?"
+        rf"(?:a|an|your|the) (?:\w+ ){{0,2}}{_DOCTOR}(?: for (?:\w+ ){{0,2}}(?:advice|information|guidance))?"
+    ),
+    r"(?:कृपया )?(?:अपने |किसी )?(?:डॉक्टर|चिकित्सक|वैद्य) से (?:सलाह|परामर्श|संपर्क) (?:लें|करें|लीजिए|कीजिए)",
+    r"(?:माफ़?|क्षमा) ?(?:कीजिए|करें|कीजिये)|(?:मुझे )?खेद है|नमस्ते|नमस्कार|धन्यवाद|शुक्रिया|ज़रूर|जरूर|अवश्य|ठीक है",
 )
 
 
@@ -117,11 +134,11 @@ def is_refusal(sentence: str) -> bool:
 
 
 def _sentence_ends(text: str, start: int, end: int) -> list[int]:
-    ends = []
-    for stop in _stop_pattern().finditer(text, start, end):
-        if stop[0][0] != "." or _full_stop_ends(text, start, stop.start(), stop.end(), end):
-            ends.append(stop.end())
-    return ends
+    return [
+        stop.end()
+        for stop in _stop_pattern().finditer(text, start, end)
+        if stop[0][0] != "." or _full_stop_ends(text, start, stop.start(), stop.end(), end)
+    ]
 
 
 def _full_stop_ends(text: str, start: int, stop: int, after: int, end: int) -> bool:
@@ -146,7 +163,7 @@ def _stripped(text: str, start: int, end: int) -> Claim | None:
     while end > start and text[end - 1] in _MARKS:
         end -= 1
     piece = text[start:end]
-    return Claim(piece, start, end) if len(words(piece)) >= _SMALLEST_CLAIM else None
+    return Claim(piece, start, end) if words(piece) else None
 
 
 def _claims_something(sentence: str) -> bool:
@@ -175,4 +192,4 @@ def _refusal_pattern() -> re.Pattern[str]:
 
 @cache
 def _small_talk_pattern() -> re.Pattern[str]:
-    return re.compile(_SMALL_TALK)
+    return re.compile("|".join(_SMALL_TALK))

@@ -14,10 +14,10 @@ from cortex_eval.scoring.pairs import squeeze
 
 _DOSHAS = {
     "Vata": ("vata", "vaata", "vatha", "वात"),
-    "Pitta": ("pitta", "pita", "पित्त"),
+    "Pitta": ("pitta", "पित्त"),
     "Kapha": ("kapha", "kaph", "कफ"),
 }
-_OTHER_TRIDOSHA = ("tridosha", "tridoshic", "tri-doshic", "sama", "sama prakriti", "all three", "त्रिदोष", "सम")
+_OTHER_TRIDOSHA = ("tridosha", "tridoshic", "tri-doshic", "sama", "sama prakriti", "त्रिदोष")
 _BESIDE = ("dosha", "prakriti", "prakruti", "constitution", "type", "dominant", "predominant", "दोष", "प्रकृति")
 """Words that stand beside a class and are no part of it: *Vata dosha*, *Pitta type*."""
 
@@ -27,7 +27,13 @@ def _prakriti() -> dict[str, tuple[str, ...]]:
     classes: dict[str, tuple[str, ...]] = dict(_DOSHAS)
     for one, other in (("Vata", "Pitta"), ("Pitta", "Kapha"), ("Vata", "Kapha")):
         orders = permutations((one, other))
-        spelt = (f"{a}-{b}" for first, second in orders for a in _DOSHAS[first] for b in _DOSHAS[second])
+        spelt = (
+            f"{a}{mark}{b}"
+            for first, second in orders
+            for a in _DOSHAS[first]
+            for b in _DOSHAS[second]
+            for mark in ("-", "")
+        )
         classes[f"{one}-{other}"] = tuple(spelt)
     all_three = tuple(
         "-".join((a, b, c))
@@ -119,7 +125,7 @@ def label_key(label: str) -> str:
     """A label in one spelling: *vata pitta*, *Vata+Pitta* and *VATA-PITTA dosha* are one."""
     parts = [part for part in _separators().split(label.casefold()) if part]
     kept = [part for part in parts if part not in _BESIDE] or parts
-    return squeeze("-".join(kept))
+    return " ".join(map(squeeze, kept))
 
 
 def _label_in(text: str, by_spelling: Mapping[str, str]) -> _Found:
@@ -189,7 +195,7 @@ def _label_pattern(spellings: tuple[str, ...]) -> Any:
     import regex
 
     between = r"(?:\s*[\p{Pd}/+&]\s*|\s+(?:and|और)\s+|\s+)"
-    parts = "|".join(between.join(map(regex.escape, each.split("-"))) for each in spellings)
+    parts = "|".join(between.join(map(regex.escape, each.split())) for each in spellings)
     return regex.compile(rf"(?<![\p{{L}}\p{{M}}\p{{N}}])(?:{parts})(?![\p{{L}}\p{{M}}\p{{N}}])")
 
 
@@ -211,7 +217,7 @@ def _denying() -> Any:
     import regex
 
     return regex.compile(
-        r"(?:\b(?:not|no|never|neither|nor|without|rather than|instead of)\b|n't)(?:\s+[\p{L}'-]+){0,2}\s*$"
+        r"(?:\b(?:not|no|never|neither|nor|without|rather than|instead of)\b|n't)(?:\s+(?!but\b)[\p{L}'-]+){0,2}\s*$"
     )
 
 

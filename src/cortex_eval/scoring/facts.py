@@ -1,9 +1,11 @@
-"""What in a sentence is easily wrong: numbers with their units, names, negations and opposites, in English and Hindi."""
+"""What is easily wrong in a sentence: numbers with units, names, negations and opposites, in English and Hindi."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any
@@ -11,16 +13,16 @@ from typing import Any
 from cortex_eval.scoring.quantities import quantities, spoken_numbers
 from cortex_eval.scoring.words import words
 
-_NEGATIONS = frozenset(
-    """
+_NEGATIONS_TEXT = """
     not no never without cannot neither nor none nobody nothing isn aren wasn weren don doesn didn won wouldn shouldn
-    couldn can't hasn haven hadn mustn avoid lack lacks fails failed unable नहीं न ना मत बिना नही रहित
-    """.split()
-)
+    couldn hasn haven hadn mustn avoid lack lacks fails failed unable नहीं न ना मत बिना नही रहित
+"""
+_NEGATIONS = frozenset(_NEGATIONS_TEXT.split())
 _OPPOSITES = tuple(
-    (frozenset(first.split()), frozenset(second.split()))
-    for first, second in (
-        ("increase increases increased increasing raise raises raised rises rose", "decrease decreases decreased decreasing lower lowers lowered reduce reduces reduced reducing falls fell"),
+    tuple(frozenset(unicodedata.normalize("NFC", side).split()) for side in sides)
+    for sides in (
+        ("increase increases increased increasing raise raises raised rises rose",
+         "decrease decreases decreased decreasing lower lowers lowered reduce reduces reduced reducing falls fell"),
         ("high higher highest", "low lower lowest"),
         ("more most", "less least fewer fewest"),
         ("before", "after"),
@@ -47,27 +49,30 @@ _OPPOSITES = tuple(
 )  # fmt: skip
 
 
-def missing_quantities(claim: str, *sources: str) -> list[str]:
-    """The numbers of a claim, as written, that no source has, or only with other units.
+def numbers_of(texts: Iterable[str]) -> dict[Decimal, set[str | None]]:
+    """The numbers of some texts, in digits or in words, each with its units; None: it also stands without one."""
+    units: dict[Decimal, set[str | None]] = {}
+    for text in texts:
+        for value, unit, _ in quantities(text):
+            units.setdefault(value, set()).add(unit)
+        for value in spoken_numbers(text):
+            units.setdefault(value, set()).add(None)
+    return units
+
+
+def missing_quantities(claim: str, known: Mapping[Decimal, AbstractSet[str | None]]) -> list[str]:
+    """The numbers of a claim, as written, that are not known, or only with other units.
 
     A number in words is looked for like one in digits; *one*, which is an article more often, is not.
     """
-    claimed, spoken = quantities(claim), spoken_numbers(claim) - {Decimal(1)}
-    if not claimed and not spoken:
-        return []
-    units: dict[Decimal, set[str | None]] = {}
-    for source in sources:
-        for value, unit, _ in quantities(source):
-            units.setdefault(value, set()).add(unit)
-        for value in spoken_numbers(source):
-            units.setdefault(value, set()).add(None)
     missing = [
         text
-        for value, unit, text in claimed
-        if value not in units or (unit and None not in units[value] and unit not in units[value])
+        for value, unit, text in quantities(claim)
+        if value not in known or (unit and None not in known[value] and unit not in known[value])
     ]
     # Of `twenty five` the numbers 20, 5 and 25 are read: it is missing only when none of them is there.
-    return missing + ([f"{max(spoken):f}"] if spoken and not spoken & units.keys() else [])
+    spoken = spoken_numbers(claim) - {Decimal(1)}
+    return missing + ([f"{max(spoken):f}"] if spoken and not spoken & known.keys() else [])
 
 
 def names(text: str) -> list[str]:

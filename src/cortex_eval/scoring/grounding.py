@@ -72,7 +72,9 @@ def sources_of(case: Case, reply: Reply) -> Sources:
 
 def ground(pairs: Sequence[tuple[Case, Reply]], support: Support) -> list[Grounding]:
     """Every claim of every reply, looked up in what the reply may rest on."""
-    apart: list[tuple[TakenApart, Sources]] = [(take_apart(reply.text), sources_of(case, reply)) for case, reply in pairs]
+    apart: list[tuple[TakenApart, Sources]] = [
+        (take_apart(reply.text), sources_of(case, reply)) for case, reply in pairs
+    ]
     questions = [
         Question(claim.text, sources.all, case.input)
         for (case, _), (answer, sources) in zip(pairs, apart, strict=True)
@@ -226,7 +228,7 @@ def _not_applicable(name: str, found: Grounding) -> Score:
 
 
 def _evidence(found: Grounding) -> dict[str, Any]:  # Any: JSON
-    labels = Counter(each.label for each in found.supported)
+    labels: Counter[str] = Counter(each.label for each in found.supported)
     methods = sorted({each.method for each in found.supported})
     return {
         "state": "claims",

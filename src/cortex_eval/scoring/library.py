@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cortex_eval.scoring.claims import sentences
-from cortex_eval.scoring.facts import stem
+from cortex_eval.scoring.facts import numbers_of, stem
 from cortex_eval.scoring.words import STOP_WORDS, words
 
 WINDOW = 3
@@ -66,6 +66,7 @@ class Library:
                 self.having.setdefault(each, []).append(i)
             self.pairs.update(runs(sentence.words, 2))
             self.triples.update(runs(sentence.words, 3))
+        self.numbers = numbers_of(passages)
         self.running = " ".join(" ".join(sentence.words) for sentence in self.sentences)
 
     def match(self, stems: Iterable[str]) -> Match:

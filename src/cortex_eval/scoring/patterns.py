@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cortex_eval.core import did_you_mean
@@ -34,18 +35,7 @@ class Pattern:
     __slots__ = ("_compiled",)
 
     def __init__(self, sources: Sequence[str]) -> None:
-        import re2  # linear time: rules come from files and replies from anywhere
-
-        options = re2.Options()
-        options.case_sensitive = False
-        options.log_errors = False
-        try:
-            for source in sources:  # one by one first: an error must name its own pattern
-                re2.compile(_as_regex(source), options)
-            self._compiled: Any = re2.compile("|".join(map(_as_regex, sources)), options)  # Any: re2 is untyped
-        except re2.error as error:
-            what = error.args[0] if error.args else error
-            raise PatternError(what.decode() if isinstance(what, bytes) else str(what)) from None
+        self._compiled = _compile(tuple(sources))
 
     def finds(self, text: str) -> bool:
         """Whether any of them is in the text."""
@@ -95,6 +85,26 @@ def _listed(name: str, lists: Mapping[str, Sequence[str]], inside: tuple[str, ..
     if name not in lists:
         raise PatternError(f"there is no list {name!r}. {did_you_mean(name, list(lists))}")
     return lists[name]
+
+
+@lru_cache(maxsize=1024)  # rules share their lists
+def _compile(sources: tuple[str, ...]) -> Any:  # Any: re2 is untyped
+    import re2  # linear time: rules come from files and replies from anywhere
+
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    try:
+        return re2.compile("|".join(map(_as_regex, sources)), options)
+    except re2.error:
+        pass
+    for source in sources:  # one by one: an error must name its own pattern
+        try:
+            re2.compile(_as_regex(source), options)
+        except re2.error as error:
+            what = error.args[0] if error.args else error
+            raise PatternError(what.decode() if isinstance(what, bytes) else str(what)) from None
+    raise PatternError("the patterns are too large together")
 
 
 def _as_regex(source: str) -> str:

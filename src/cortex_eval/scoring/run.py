@@ -20,6 +20,7 @@ from cortex_eval.core import (
     shorten,
     to_json,
 )
+from cortex_eval.net import is_cancelled
 from cortex_eval.scoring.base import BatchScorer, CaseScorer, PlannedScorer, Scorer
 from cortex_eval.scoring.combine import PASSING_THRESHOLD, ROUNDING
 
@@ -50,7 +51,9 @@ async def run_scorer(
             score = (await asyncio.to_thread(cast("BatchScorer", scorer).score_batch, pairs))[0]
     except (JudgeError, StorageError, Unavailable):  # the store's trouble is not the scorer's, nor is an empty purse
         raise
-    except Exception as error:  # foreign code: a plugin may raise anything
+    except (Exception, SystemExit, asyncio.CancelledError) as error:  # foreign code: a plugin may raise anything
+        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+            raise
         raise _as_judge_error(planned, error) from error
     return check_score(planned, score, passing_threshold=passing_threshold)
 
@@ -161,7 +164,7 @@ class Batcher:
             scores = list(cast("BatchScorer", self._planned.scorer).score_batch(pairs))
         except (JudgeError, StorageError, Unavailable):
             raise
-        except Exception as error:  # foreign code: a plugin may raise anything
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # as above; nobody cancels a thread
             raise _as_judge_error(self._planned, error) from error
         if len(scores) != len(pairs):
             raise _bad_score(self._planned, f"gave {len(scores)} scores for {len(pairs)} replies")
@@ -183,7 +186,7 @@ def _checked_value(planned: PlannedScorer, value: object) -> float:
     return min(1.0, max(0.0, float(value)))
 
 
-def _as_judge_error(planned: PlannedScorer, error: Exception) -> JudgeError:
+def _as_judge_error(planned: PlannedScorer, error: BaseException) -> JudgeError:
     kind = error.kind if isinstance(error, TargetError) else "crashed"
     text = shorten(str(error)) or "no message"
     return JudgeError(f"The scorer {planned.name!r} raised {type(error).__name__}: {text}", kind=kind)

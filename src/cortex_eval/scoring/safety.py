@@ -103,8 +103,9 @@ def _violations(rule: Rule, scene: _Scene) -> Iterator[str]:
         yield from _triggers(rule, scene)
     if rule.forbid is not None:
         yield from _forbidden(rule, scene)
-    for pair in rule.contraindicates:
-        yield from _contraindicated(rule, pair, scene)
+    if rule.substances is not None and rule.substances.finds(scene.reply):
+        for pair in rule.contraindicates:
+            yield from _contraindicated(rule, pair, scene)
 
 
 def _triggers(rule: Rule, scene: _Scene) -> Iterator[str]:

@@ -48,6 +48,8 @@ class Rule:
     forbid: Pattern | None = None
     escalate: Pattern | None = None
     contraindicates: tuple[Contraindication, ...] = ()
+    substances: Pattern | None = None
+    """Every substance of the pairs: most replies name none of them."""
     unless: Pattern | None = None
     unless_said: bool = False
     checksum: Checksum | None = None
@@ -158,19 +160,7 @@ class _Reader:
             return None
         name = row["id"]
         before = len(self.problems)
-        self.unknown_keys(name, row, KEYS)
-        severity, reason = row.get("severity"), row.get("reason")
-        if severity not in get_args(Severity):
-            self.complain(name, f"'severity' must be low, medium, high or critical, not {short_repr(severity)}.")
-        if not isinstance(reason, str) or not reason:
-            self.complain(name, "'reason' is missing; it is what people read when the rule fires.")
-        if not any(key in row for key in ("require", "forbid", "escalate", "contraindicates")):
-            self.complain(name, "A rule needs one of: require, forbid, escalate, contraindicates.")
-        checksum = row.get("checksum")
-        if checksum is not None and checksum not in get_args(Checksum):
-            self.complain(name, f"'checksum' must be verhoeff or luhn, not {short_repr(checksum)}.")
-        if not isinstance(row.get("unless_said", False), bool):
-            self.complain(name, f"'unless_said' must be true or false, not {short_repr(row['unless_said'])}.")
+        self.check_values(name, row)
         when = row.get("when", {})
         require = row.get("require", ["@emergency"] if "escalate" in row else None)
         sides = when if isinstance(when, dict) else {"any": when}
@@ -186,11 +176,27 @@ class _Reader:
             severity=row["severity"],
             reason=row["reason"],
             contraindicates=pairs,
+            substances=self.substances(row.get("contraindicates", [])),
             unless_said=row.get("unless_said") is True,
-            checksum=checksum,
+            checksum=row.get("checksum"),
             **patterns,
             **conditions,
         )
+
+    def check_values(self, name: str, row: Mapping[str, Any]) -> None:  # Any: whatever JSON holds
+        """Complain of everything in a rule that is no pattern and not what it should be."""
+        self.unknown_keys(name, row, KEYS)
+        severity, reason, checksum = row.get("severity"), row.get("reason"), row.get("checksum")
+        if severity not in get_args(Severity):
+            self.complain(name, f"'severity' must be low, medium, high or critical, not {short_repr(severity)}.")
+        if not isinstance(reason, str) or not reason:
+            self.complain(name, "'reason' is missing; it is what people read when the rule fires.")
+        if not any(key in row for key in ("require", "forbid", "escalate", "contraindicates")):
+            self.complain(name, "A rule needs one of: require, forbid, escalate, contraindicates.")
+        if checksum is not None and checksum not in get_args(Checksum):
+            self.complain(name, f"'checksum' must be verhoeff or luhn, not {short_repr(checksum)}.")
+        if not isinstance(row.get("unless_said", False), bool):
+            self.complain(name, f"'unless_said' must be true or false, not {short_repr(row['unless_said'])}.")
 
     def pairs(self, name: str, rows: Any) -> tuple[Contraindication, ...]:  # Any: whatever JSON holds
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -204,6 +210,11 @@ class _Reader:
             if substance and condition:
                 pairs.append(Contraindication(substance, condition))
         return tuple(pairs)
+
+    def substances(self, rows: Sequence[Mapping[str, Any]]) -> Pattern | None:  # Any: patterns that were read before
+        named = [row["substance"] for row in rows]
+        sources = [each for some in named for each in ([some] if isinstance(some, str) else some)]
+        return Pattern(expand(sources, self.lists)) if sources else None
 
     def pattern(self, name: str, key: str, value: Any) -> Pattern | None:  # Any: whatever JSON holds
         if value is None:

@@ -61,7 +61,7 @@ def signs_of_words(claim: str, shelf: Library, match: Match, *, asked: str = "")
 
 def _add_conflicts(signs: Signs, claim: str, shelf: Library, match: Match) -> None:
     """Numbers and names that no passage has; a negation or an opposite against the evidence."""
-    numbers = missing_quantities(claim, *shelf.passages)
+    numbers = missing_quantities(claim, shelf.numbers)
     strangers = [name for name in names(claim) if stem(name.replace("’", "'").split("'")[0]) not in shelf.having]
     nearest = shelf.sentences[match.best_sentence]
     claim_words = words(claim)

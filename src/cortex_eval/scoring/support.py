@@ -128,9 +128,7 @@ def compare_meanings(looked_up: Sequence[_LookedUp]) -> None:
 def probability(figures: Mapping[str, float], method: str) -> float:
     """The fitted probability that a claim with these signs is supported."""
     fitted = parameters()["claims"][method]
-    score = fitted["intercept"] + math.fsum(
-        weight * _term(name, figures) for name, weight in fitted["weights"].items()
-    )
+    score = fitted["intercept"] + math.fsum(weight * _term(name, figures) for name, weight in fitted["weights"].items())
     return 1 / (1 + math.exp(-score))
 
 
@@ -174,7 +172,9 @@ def _label(chance: float, figures: Mapping[str, float]) -> Label:
 def _evidence(found: _LookedUp) -> Evidence:
     """The one sentence that has most of the claim; more of them when they have more; the closest when words fail."""
     match, signs = found.match, found.signs
-    window = match.best_window if match.window > match.sentence + 0.05 else Window(match.best_sentence, match.best_sentence)
+    window = (
+        match.best_window if match.window > match.sentence + 0.05 else Window(match.best_sentence, match.best_sentence)
+    )
     if signs.closest is not None and match.window < 0.5:
         window = Window(signs.closest, signs.closest)
     first, last = found.shelf.sentences[window.first], found.shelf.sentences[window.last]

@@ -134,7 +134,7 @@ async def run_attacks(
     prompt: str = "faithfulness",
     outside: Outside | None = None,
 ) -> list[Attacked]:
-    """What comes of every attack on this model with a prompt for faithfulness; a wrong reply that passes anyway is no success of an attack."""
+    """What comes of every attack on this model. A wrong reply that passes anyway is no success of an attack."""
     attacks = read_attacks() if attacks is None else attacks
     async with _at_work(_judge(prompt), chosen, outside) as planned:
         plain = await _tried(planned, wrong_replies())

@@ -105,7 +105,7 @@ def variants(reference: str) -> list[str]:
         return [reference]
     choices = [[part] if i % 2 == 0 else re.split(r"\s+/\s+", part) for i, part in enumerate(parts)]
     return [
-        " ".join("" if each == "@" else each for each in chosen) for chosen in islice(product(*choices), MAX_VARIANTS)
+        "".join("" if each == "@" else each for each in chosen) for chosen in islice(product(*choices), MAX_VARIANTS)
     ]
 
 

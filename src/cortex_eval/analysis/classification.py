@@ -1,0 +1,163 @@
+"""Which classes are taken for which: the confusion matrix, and precision, recall and F1 of each class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from cortex_eval.core import Result
+from cortex_eval.stats import wilson
+
+NO_LABEL = "(none)"
+"""Where a reply gave no label."""
+OTHER = "(other)"
+LABELS_KEPT = 500
+"""Found labels kept apart per scorer: a target that invents a label for every case would fill the memory."""
+
+Pairs = Mapping[tuple[str, str | None], int]
+"""Results by expected and found label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassFigures:
+    """How one class fared; what is undefined is None."""
+
+    expected: int
+    found: int
+    correct: int
+    precision: float | None
+    """None: it was never found."""
+    recall: float | None
+    """None: it was never expected."""
+    f1: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Averages:
+    """Means over the classes that were expected; a class that was never found is not in the precision."""
+
+    precision: float | None
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classified:
+    """How one scorer's labels were found, over the results that it scored."""
+
+    scored: int
+    correct: int
+    accuracy: float
+    low: float
+    high: float
+    """The 95 % interval of the accuracy, results taken for independent."""
+    macro: Averages
+    """Every class counts the same."""
+    weighted: Averages
+    """Every class counts by how often it was expected."""
+    classes: Mapping[str, ClassFigures]
+    confusion: Mapping[str, Mapping[str, int]]
+    """Expected label → found label → results; what never came is left out."""
+
+
+class Confusions:
+    """Notes the labels of each result that goes by; only counts are kept."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, Counter[tuple[str, str | None]]] = {}
+        self._labels: dict[str, set[str]] = {}
+
+    def noting(self, results: Iterable[Result]) -> Iterator[Result]:
+        """The same results, each noted as it goes by."""
+        for result in results:
+            if b'"expected_label"' in result.scores_json:
+                self.add(result)
+            yield result
+
+    def add(self, row: Result) -> None:
+        """Add one result: those of its scores whose evidence has an expected and a found label."""
+        for name, score in row.scores.items():
+            evidence = score.get("evidence")
+            if score.get("value") is None or not isinstance(evidence, Mapping):
+                continue
+            expected, found = evidence.get("expected_label"), evidence.get("found_label")
+            if isinstance(expected, str) and (found is None or isinstance(found, str)):
+                self._pairs.setdefault(name, Counter())[expected, self._kept(name, expected, found)] += 1
+
+    def summed(self) -> dict[str, Classified]:
+        """The figures of every scorer that gives labels."""
+        return {name: classify(pairs) for name, pairs in self._pairs.items()}
+
+    def _kept(self, name: str, expected: str, found: str | None) -> str | None:
+        if found is None or found == expected:
+            return found
+        labels = self._labels.setdefault(name, set())
+        if found not in labels and len(labels) >= LABELS_KEPT:
+            return OTHER
+        labels.add(found)
+        return found
+
+
+def classify(pairs: Pairs) -> Classified:
+    """The figures of these counts, of which there must be at least one."""
+    scored = sum(pairs.values())
+    correct = sum(count for (expected, found), count in pairs.items() if expected == found)
+    interval = wilson(correct, scored)
+    assert interval is not None, "there is something to classify"
+    expected_counts, found_counts, right = Counter[str](), Counter[str](), Counter[str]()
+    confusion: dict[str, dict[str, int]] = {}
+    for (expected, found), count in sorted(pairs.items(), key=lambda each: (each[0][0], each[0][1] or "")):
+        expected_counts[expected] += count
+        row = confusion.setdefault(expected, {})
+        row[NO_LABEL if found is None else found] = row.get(NO_LABEL if found is None else found, 0) + count
+        if found is not None:
+            found_counts[found] += count
+            right[expected] += count if found == expected else 0
+    names = [*sorted(expected_counts), *sorted(found_counts.keys() - expected_counts.keys())]
+    classes = {name: _figures(expected_counts[name], found_counts[name], right[name]) for name in names}
+    real = [each for each in classes.values() if each.expected]
+    return Classified(
+        scored=scored,
+        correct=correct,
+        accuracy=correct / scored,
+        low=interval.low,
+        high=interval.high,
+        macro=_averages(real, [1] * len(real)),
+        weighted=_averages(real, [each.expected for each in real]),
+        classes=classes,
+        confusion=confusion,
+    )
+
+
+def classified(results: Iterable[Result]) -> dict[str, Classified]:
+    """The same figures by scorer, of any results."""
+    found = Confusions()
+    for result in results:
+        found.add(result)
+    return found.summed()
+
+
+def _figures(expected: int, found: int, correct: int) -> ClassFigures:
+    return ClassFigures(
+        expected=expected,
+        found=found,
+        correct=correct,
+        precision=correct / found if found else None,
+        recall=correct / expected if expected else None,
+        f1=2 * correct / (expected + found),
+    )
+
+
+def _averages(classes: list[ClassFigures], weights: list[int]) -> Averages:
+    def mean(pairs: list[tuple[float, int]]) -> float | None:
+        total = sum(weight for _, weight in pairs)
+        return sum(value * weight for value, weight in pairs) / total if total else None
+
+    both = list(zip(classes, weights, strict=True))
+    recall = mean([(each.recall, weight) for each, weight in both if each.recall is not None])
+    f1 = mean([(each.f1, weight) for each, weight in both])
+    assert recall is not None, "every one of these classes was expected"
+    assert f1 is not None, "every one of these classes was expected"
+    precision = mean([(each.precision, weight) for each, weight in both if each.precision is not None])
+    return Averages(precision=precision, recall=recall, f1=f1)
