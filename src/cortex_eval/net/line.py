@@ -81,8 +81,11 @@ class Line:
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether the last answers were all failures that may be the service's, not the case's."""
-        return self.failures > 0 or self.refusals > 0
+        """Whether the last answers were all failures that may be the service's, not the case's.
+
+        Without a breaker they are the case's: what runs on this machine is never down.
+        """
+        return self.patience.break_after is not None and (self.failures > 0 or self.refusals > 0)
 
     async def call(self, attempt: Callable[[], Awaitable[T]], place: Place | None = None) -> Called[T]:
         """The answer, after as many attempts as patience allows.

@@ -1,5 +1,20 @@
 """Pure functions on numbers: how sure a figure is, and what a comparison could see."""
 
+from cortex_eval.stats.agreement import (
+    Confusion,
+    Fit,
+    Kappa,
+    best_threshold,
+    cohen_kappa,
+    confusion_of,
+    cross_table,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    pearson,
+    randolph_kappa,
+    spearman,
+)
 from cortex_eval.stats.calibration import (
     CalibratedEce,
     ReliabilityBin,
@@ -10,6 +25,7 @@ from cortex_eval.stats.calibration import (
     reliability_bins,
 )
 from cortex_eval.stats.power import POWER, pairs_needed, smallest_detectable_drop
+from cortex_eval.stats.ppi import Corrected, ppi_mean, ppi_mean_of_drawn
 from cortex_eval.stats.uncertainty import (
     BOOTSTRAP_LIMIT,
     Estimate,
@@ -28,22 +44,38 @@ __all__ = [
     "BOOTSTRAP_LIMIT",
     "POWER",
     "CalibratedEce",
+    "Confusion",
+    "Corrected",
     "Estimate",
+    "Fit",
     "Interval",
+    "Kappa",
     "ReliabilityBin",
     "all_equal_interval",
+    "best_threshold",
     "bootstrap_interval",
     "brier",
     "calibrated_ece",
     "calibration_error",
     "cluster_normal_interval",
+    "cohen_kappa",
+    "confusion_of",
+    "cross_table",
     "design_effect",
     "effective_n",
     "equal_mass_edges",
     "estimate",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
     "pairs_needed",
+    "pearson",
     "percentile",
+    "ppi_mean",
+    "ppi_mean_of_drawn",
+    "randolph_kappa",
     "reliability_bins",
     "smallest_detectable_drop",
+    "spearman",
     "wilson",
 ]
