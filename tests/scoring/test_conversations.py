@@ -91,6 +91,7 @@ def test_what_was_known_before_is_carried_as_entity_or_in_words():
         "Which dataset do you mean?",
         "What kind of analysis?",
         "RNA-seq or ATAC-seq?",
+        "Departure city?",
         "Could you clarify which tissue you need?",
         "Please specify the organism.",
         "I need more information to help.",
@@ -195,7 +196,18 @@ async def test_a_correction_by_the_user_is_to_be_recovered_from(said):
     assert (well.value, same.value, sorry.value, empty.value) == (1, 0, 0, 0)
 
 
-@pytest.mark.parametrize("said", ["No thanks, that is all.", "Now the liver data", "nothing more", "Thank you!"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No thanks, that is all.",
+        "No, that's it.",
+        "No.",
+        "Now the liver data",
+        "nothing more",
+        "Thank you!",
+        "नहीं, धन्यवाद",
+    ],
+)
 def test_other_turns_correct_nothing(said):
     assert not correction_words(said)
 
@@ -289,7 +301,7 @@ async def test_carried_entities_count_for_half_and_alone_where_there_is_no_text(
     spoken = [Reply(text="ATAC-seq datasets", entities=each.entities) for each in lost]
     half = await Coherence(use_embedding_similarity=False, carried_weight=0.25).score_case(ATAC, spoken)
     assert half.evidence["carried"] == 1  # the words carry it
-    assert half.value == pytest.approx(0.75 * half.evidence["subject"] + 0.25)
+    assert half.value == pytest.approx(0.75 * half.evidence["subject"] + 0.25, abs=1e-3)
 
 
 def dialogues() -> list[tuple[Case, list[Reply]]]:
@@ -316,7 +328,7 @@ def share_won(better: Sequence[float], worse: Sequence[float]) -> float:
 @pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "schema_guided_dialogue").exists(), reason="the dialogues are not here")
 async def test_real_dialogues_are_more_coherent_than_ones_with_replies_of_others():
-    played = dialogues()[:40]
+    played = dialogues()[:12]
     pool = [reply.text for _, replies in played for reply in replies]
     generator = random.Random(0)
     real, mixed = [], []

@@ -50,7 +50,11 @@ async def test_a_near_intent_gets_the_credit_of_the_map_and_only_in_its_directio
 async def test_stating_no_intent_is_right_where_the_question_is_out_of_scope():
     score = await Intent().score(case(intent="oos"), Reply(text="I cannot help with that."))
 
-    assert score.value == 1
+    named = await Intent().score(case(intent="oos"), Reply(intent="out of scope"))
+    other = await Intent().score(case(intent="oos"), Reply(intent="GREETING"))
+
+    assert (score.value, named.value, other.value) == (1, 1, 0)
+    assert score.evidence == named.evidence == {"expected_label": None, "found_label": None}
 
 
 def test_a_credit_outside_0_to_1_and_a_wrong_match_are_told_before_the_run():

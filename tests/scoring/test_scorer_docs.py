@@ -31,7 +31,7 @@ def test_the_example_of_a_rules_file_is_valid(tmp_path):
     from cortex_eval.scoring.safety import Safety
 
     path = tmp_path / "rules.json"
-    path.write_text(re.search(r"```json\n(.*?)```", DOCS, re.DOTALL)[1], encoding="utf-8")
+    path.write_text(re.search(r"\n## safety\n.*?```json\n(.*?)```", DOCS, re.DOTALL)[1], encoding="utf-8")
 
     assert Safety(path).fingerprint
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import json
+import os
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from made_runs import PASSED, all_passed, begin, play, states
 from cortex_eval.core import Reply, StorageError
 from cortex_eval.storage import Slot, Store, this_process, trouble
 
-CASES = 8
+CASES = int(os.environ.get("CASES", "8"))
 disk = ctypes.CDLL(None)
 trouble.FIRST_DELAY_S = 0.001
 

@@ -69,6 +69,18 @@ def test_P09_F08_whichever_write_finds_the_disk_full_nothing_is_corrupt_and_the_
     assert set(outcomes.values()) <= {"waited", "storage_full", "untouched", "ignored"}
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", ["full", "refused"])
+def test_P09_F08_in_a_run_of_200_cases_any_write_may_find_the_disk_full(play, mode, monkeypatch):
+    monkeypatch.setenv("CASES", "200")
+    outcomes: dict[int, str] = {}
+    while "untouched" not in outcomes.values():  # until a point lies beyond the end of the run
+        outcomes |= play(mode, range(len(outcomes) + 1, len(outcomes) + 101))
+
+    assert len(outcomes) > 400, "more than two writes for each case"
+    assert set(outcomes.values()) <= {"waited", "storage_full", "untouched", "ignored"}
+
+
 def test_P11_a_failed_sync_stops_the_run_and_what_was_told_as_stored_is_there(play):
     outcomes = play("sync", range(1, 21))
 

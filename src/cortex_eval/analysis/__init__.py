@@ -1,5 +1,14 @@
 """What a run's results say: the report, its gate, its baseline."""
 
+from cortex_eval.analysis.calibrate import (
+    Calibration,
+    Drawn,
+    Figure,
+    Scored,
+    Tuned,
+    calibrate,
+    scored_items,
+)
 from cortex_eval.analysis.classification import Averages, ClassFigures, Classified, classified, classify
 from cortex_eval.analysis.collect import judge_usages
 from cortex_eval.analysis.compare import (
@@ -13,6 +22,8 @@ from cortex_eval.analysis.compare import (
 )
 from cortex_eval.analysis.confidence import Confidence, ConfidenceBin, ConfidenceSpread, confidence_of
 from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, decide
+from cortex_eval.analysis.kinds import Words, compare_words
+from cortex_eval.analysis.labels import Item, Labels, read_labels
 from cortex_eval.analysis.names import OVERALL_NAMES, SETTING_NAMES, metric_name
 from cortex_eval.analysis.parity import Parity, parity
 from cortex_eval.analysis.report import (
@@ -42,6 +53,7 @@ __all__ = [
     "Averages",
     "Baseline",
     "BaselineLabel",
+    "Calibration",
     "Calls",
     "Change",
     "Check",
@@ -51,25 +63,34 @@ __all__ = [
     "Confidence",
     "ConfidenceBin",
     "ConfidenceSpread",
+    "Drawn",
     "Evidence",
+    "Figure",
     "Figures",
     "Gate",
     "GateSettings",
     "Group",
+    "Item",
+    "Labels",
     "Latency",
     "Metric",
     "Parity",
     "Regression",
     "Report",
+    "Scored",
     "TokenUse",
     "Totals",
+    "Tuned",
     "Unscored",
     "Verdict",
+    "Words",
     "asked_at",
     "baseline_of",
+    "calibrate",
     "classified",
     "classify",
     "compare_with_baseline",
+    "compare_words",
     "confidence_of",
     "decide",
     "figures_of",
@@ -77,8 +98,10 @@ __all__ = [
     "metric_name",
     "parity",
     "read_baseline",
+    "read_labels",
     "reply_fields",
     "report_document",
     "result_row",
+    "scored_items",
     "summarise",
 ]

@@ -10,13 +10,13 @@ from cortex_eval.core import Result
 from cortex_eval.stats import wilson
 
 NO_LABEL = "(none)"
-"""Where a reply gave no label."""
+"""Where a reply gave no label, or none was to be given."""
 OTHER = "(other)"
 LABELS_KEPT = 500
 """Found labels kept apart per scorer: a target that invents a label for every case would fill the memory."""
 
-Pairs = Mapping[tuple[str, str | None], int]
-"""Results by expected and found label."""
+Pairs = Mapping[tuple[str | None, str | None], int]
+"""Results by expected and found label; None: no label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Confusions:
     """Notes the labels of each result that goes by; only counts are kept."""
 
     def __init__(self) -> None:
-        self._pairs: dict[str, Counter[tuple[str, str | None]]] = {}
+        self._pairs: dict[str, Counter[tuple[str | None, str | None]]] = {}
         self._labels: dict[str, set[str]] = {}
 
     def noting(self, results: Iterable[Result]) -> Iterator[Result]:
@@ -79,17 +79,17 @@ class Confusions:
         """Add one result: those of its scores whose evidence has an expected and a found label."""
         for name, score in row.scores.items():
             evidence = score.get("evidence")
-            if score.get("value") is None or not isinstance(evidence, Mapping):
+            if score.get("value") is None or not isinstance(evidence, Mapping) or "expected_label" not in evidence:
                 continue
-            expected, found = evidence.get("expected_label"), evidence.get("found_label")
-            if isinstance(expected, str) and (found is None or isinstance(found, str)):
+            expected, found = evidence["expected_label"], evidence.get("found_label")
+            if all(label is None or isinstance(label, str) for label in (expected, found)):
                 self._pairs.setdefault(name, Counter())[expected, self._kept(name, expected, found)] += 1
 
     def summed(self) -> dict[str, Classified]:
         """The figures of every scorer that gives labels."""
         return {name: classify(pairs) for name, pairs in self._pairs.items()}
 
-    def _kept(self, name: str, expected: str, found: str | None) -> str | None:
+    def _kept(self, name: str, expected: str | None, found: str | None) -> str | None:
         if found is None or found == expected:
             return found
         labels = self._labels.setdefault(name, set())
@@ -107,14 +107,14 @@ def classify(pairs: Pairs) -> Classified:
     assert interval is not None, "there is something to classify"
     expected_counts, found_counts, right = Counter[str](), Counter[str](), Counter[str]()
     confusion: dict[str, dict[str, int]] = {}
-    for (expected, found), count in sorted(pairs.items(), key=lambda each: (each[0][0], each[0][1] or "")):
+    named = {tuple(NO_LABEL if each is None else each for each in pair): count for pair, count in pairs.items()}
+    for (expected, found), count in sorted(named.items()):
         expected_counts[expected] += count
-        row = confusion.setdefault(expected, {})
-        row[NO_LABEL if found is None else found] = row.get(NO_LABEL if found is None else found, 0) + count
-        if found is not None:
-            found_counts[found] += count
-            right[expected] += count if found == expected else 0
-    names = [*sorted(expected_counts), *sorted(found_counts.keys() - expected_counts.keys())]
+        found_counts[found] += count
+        right[expected] += count if found == expected else 0
+        confusion.setdefault(expected, {})[found] = count
+    # No label is a class only where it was to be given.
+    names = [*sorted(expected_counts), *sorted(found_counts.keys() - expected_counts.keys() - {NO_LABEL})]
     classes = {name: _figures(expected_counts[name], found_counts[name], right[name]) for name in names}
     real = [each for each in classes.values() if each.expected]
     return Classified(

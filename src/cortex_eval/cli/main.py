@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": ("demo:demo", "Run the main job on embedded services."),
     "doctor": ("project:doctor", "Check that everything Cortex needs is there."),
     "init": ("project:init", "Make a project that runs at once."),
+    "judges": ("judges:judges", "List judges, and compare them with people."),
     "report": ("runs:report", "Write reports of a run."),
     "rescore": ("run:rescore", "Score stored replies anew, without any target call."),
     "run": ("run:run", "Play a dataset against a target, score it, judge it."),

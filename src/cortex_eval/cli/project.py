@@ -97,13 +97,17 @@ def schema(output: Path | None) -> None:
 
 
 @click.command()
+@click.option("--judges", is_flag=True, help="Try the project's models as judges, on cases whose verdict is known.")
+@click.option("--injections", is_flag=True, help="With --judges: also on replies that try to talk their judge round.")
+@click.option("--model", default="", help="With --judges: only this model (default: all under models:).")
 @config_option
 @json_option
-def doctor(config: Path | None, as_json: bool) -> int:
+def doctor(judges: bool, injections: bool, model: str, config: Path | None, as_json: bool) -> int:
     """Check that everything Cortex needs is there: packages, project file, store, dataset files."""
-    from cortex_eval.cli.health import examine
+    from cortex_eval.cli.health import examine, examine_judges
 
-    found = examine(config)
+    is_for_judges = judges or injections or bool(model)
+    found = examine_judges(config, model, with_attacks=injections) if is_for_judges else examine(config)
     if as_json:
         print_json({"ok": all(each.ok for each in found), "checks": found})
     else:

@@ -18,7 +18,7 @@ from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
 from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean, is_secret
 from cortex_eval.datasets import Selection, quick
-from cortex_eval.scoring import PlannedScorer, check_weights, scorers
+from cortex_eval.scoring import PlannedScorer, check_weights, kind_for, scorers
 from cortex_eval.targets import Target, targets
 
 SEED_WEIGHTS = {"accuracy": 0.4, "relevance": 0.3, "safety": 0.2, "performance": 0.1}
@@ -287,7 +287,7 @@ def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _P
         settings = dict(shared.settings)
         if settings.get("healthcare_compliance_rules") == SEED_RULES and not (project.root / SEED_RULES).is_file():
             del settings["healthcare_compliance_rules"]
-        cls = scorers.find(kind)
+        cls = scorers.find(kind_for(kind, settings))
         checked = check_settings(cls, settings, owner=".".join(map(str, path)), also=keys_of(ScorerModel))
         scorer = cls(**_from_root(checked, project.root))
         if isinstance(scorer, AsksModel) and (wrong := give_model(scorer, project)):

@@ -7,6 +7,7 @@ from cortex_eval.scoring.base import (
     PlannedScorer,
     ScoreFunction,
     Scorer,
+    kind_for,
     scorers,
 )
 from cortex_eval.scoring.bench import Bench, JudgeModel, VerdictCache
@@ -26,12 +27,26 @@ from cortex_eval.scoring.opening import opened
 from cortex_eval.scoring.overlap import bleu, chrf, overlap, rouge_l
 from cortex_eval.scoring.run import Batcher, check_score, run_scorer
 from cortex_eval.scoring.text import normalise
+from cortex_eval.scoring.trials import (
+    JUDGES,
+    Attacked,
+    Outcome,
+    PromptFacts,
+    judge_names,
+    prompt_facts,
+    read_attacks,
+    read_trials,
+    run_attacks,
+    run_trials,
+)
 from cortex_eval.scoring.words import content_words, has_indic_script, share_of_latin, words
 
 __all__ = [
     "HOW_TO_INSTALL",
+    "JUDGES",
     "PASSING_THRESHOLD",
     "AnyScorer",
+    "Attacked",
     "BatchScorer",
     "Batcher",
     "Bench",
@@ -40,7 +55,9 @@ __all__ = [
     "FunctionScorer",
     "JudgeModel",
     "Judged",
+    "Outcome",
     "PlannedScorer",
+    "PromptFacts",
     "ScoreFunction",
     "Scoreboard",
     "Scorer",
@@ -58,13 +75,20 @@ __all__ = [
     "content_words",
     "embedders",
     "has_indic_script",
+    "judge_names",
+    "kind_for",
     "load_embedder",
     "normalise",
     "opened",
     "overlap",
     "plan_scorer",
+    "prompt_facts",
+    "read_attacks",
+    "read_trials",
     "rouge_l",
+    "run_attacks",
     "run_scorer",
+    "run_trials",
     "scorer",
     "scorers",
     "scores_to_json",

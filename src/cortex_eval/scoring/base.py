@@ -58,13 +58,16 @@ scorers: Registry[AnyScorer] = Registry(
         "classification": "cortex_eval.scoring.classification",
         "coherence": "cortex_eval.scoring.coherence",
         "completeness": "cortex_eval.scoring.checklist",
+        "confidence": "cortex_eval.scoring.confidence",
         "contains": "cortex_eval.scoring.text",
         "context_retention": "cortex_eval.scoring.conversations",
         "edit": "cortex_eval.scoring.text",
         "entities": "cortex_eval.scoring.dialogue",
         "exact": "cortex_eval.scoring.text",
         "f1": "cortex_eval.scoring.text",
+        "faithfulness": "cortex_eval.scoring.grounding",
         "faithfulness_judge": "cortex_eval.scoring.judges",
+        "hallucination_rate": "cortex_eval.scoring.grounding",
         "intent": "cortex_eval.scoring.dialogue",
         "interpretability": "cortex_eval.scoring.interpretability",
         "json_limit": "cortex_eval.scoring.json_form",
@@ -89,6 +92,15 @@ scorers: Registry[AnyScorer] = Registry(
         "translation": "cortex_eval.scoring.translation",
     },
 )
+
+
+WITH_A_MODEL = {"faithfulness": "faithfulness_judge", "relevance": "relevance_judge"}
+"""Scorers that a language model can take over, and which one then does."""
+
+
+def kind_for(kind: str, settings: Mapping[str, Any]) -> str:
+    """The registered name behind a kind: with a `model`, or `models`, some scorers ask them."""
+    return WITH_A_MODEL.get(kind, kind) if "model" in settings or "models" in settings else kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

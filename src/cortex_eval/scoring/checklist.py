@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
@@ -21,6 +20,8 @@ from cortex_eval.scoring.words import content_words, share_of_latin
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    _Vectors = Mapping[str, npt.NDArray[np.float32]]
 
 WORDS_NEEDED = 0.6
 """The share of an item's content words that one sentence must have, where there is no pattern."""
@@ -38,13 +39,28 @@ class _Hit(NamedTuple):
     """pattern, words or meaning."""
 
 
+class _Job(NamedTuple):
+    """A reply and what is looked for in it."""
+
+    items: tuple[Item, ...]
+    whole: str
+    sentences: list[Claim]
+    lexical_because: str
+    """Why meanings are not compared; empty: they are."""
+
+    def texts(self) -> list[str]:
+        """Everything whose meaning is compared."""
+        examples = (example for item in self.items for part in item.parts for example in part.examples)
+        return [*(sentence.text for sentence in self.sentences), *examples]
+
+
 class _Text(NamedTuple):
     """A reply taken apart."""
 
     text: str
     sentences: list[Claim]
-    vectors: npt.NDArray[np.float32] | None
-    """One row per sentence; None: meanings are not compared."""
+    vectors: _Vectors | None
+    """Of sentences and examples; None: meanings are not compared."""
 
 
 @scorers.register("completeness")
@@ -84,21 +100,37 @@ class Completeness:
         return (await asyncio.to_thread(self.score_batch, [(case, reply)]))[0]
 
     def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
-        """One score for each pair."""
-        return [self._score(case, reply) for case, reply in pairs]
+        """One score for each pair; all sentences are embedded together."""
+        jobs = [self._prepare(case, reply) for case, reply in pairs]
+        texts = list(dict.fromkeys(text for job in jobs if not job.lexical_because for text in job.texts()))
+        vectors = dict(zip(texts, load_embedder().embed(texts), strict=True)) if texts else {}
+        return [self._score(job, vectors) for job in jobs]
 
-    def _score(self, case: Case, reply: Reply) -> Score:
+    def _prepare(self, case: Case, reply: Reply) -> _Job:
         own = tuple(dict.fromkeys(text.strip() for text in case.expected.checklist if text.strip()))
         items = tuple(plain_item(text) for text in own) if own else self._list.items
-        if not reply.text.strip() and not reply.citations:
+        whole = plain("\n".join((reply.text, *reply.citations)))
+        share = share_of_latin(whole)
+        because = ""
+        if not self.use_embeddings:
+            because = "use_embeddings is off"
+        elif not can_embed():
+            because = f"the embedding model is not installed: {HOW_TO_INSTALL}"
+        elif share is None or share < LATIN_NEEDED:
+            because = "the embedding model reads English only"
+        return _Job(items, whole, sentences(whole), because)
+
+    def _score(self, job: _Job, vectors: _Vectors) -> Score:
+        if not job.whole.strip():
             return Score(name="completeness", value=0.0, passed=False, reason="The reply is empty.")
-        text, lexical_because = self._take_apart(reply)
-        found = [self._look_for(item, text) for item in items]
+        text = _Text(job.whole, job.sentences, None if job.lexical_because else vectors)
+        found = [self._look_for(item, text) for item in job.items]
         present = sum(row["present"] for row in found)
-        value = present / len(items)
-        missing = [item.text for item, row in zip(items, found, strict=True) if not row["present"]]
-        by = f"patterns and words only ({lexical_because})" if lexical_because else "patterns, words and meaning"
-        reason = f"{present} of {len(items)} items are there, by {by}."
+        value = present / len(found)
+        missing = [item.text for item, row in zip(job.items, found, strict=True) if not row["present"]]
+        only = f"patterns and words only ({job.lexical_because})"
+        reason = f"{present} of {len(found)} items are there, by "
+        reason += f"{only if job.lexical_because else 'patterns, words and meaning'}."
         if missing:
             reason += f" Missing: {'; '.join(shorten(each, 60) for each in missing)}."
         return Score(
@@ -108,23 +140,8 @@ class Completeness:
             reason=reason,
             measure=float(present),
             unit="items",
-            evidence={"items": found, "method": "lexical" if lexical_because else "lexical and embedding"},
+            evidence={"items": found, "method": "lexical" if job.lexical_because else "lexical and embedding"},
         )
-
-    def _take_apart(self, reply: Reply) -> tuple[_Text, str]:
-        """The reply as sentences, and why meanings cannot be compared, if so."""
-        whole = plain("\n".join((reply.text, *reply.citations)))
-        found = sentences(whole)
-        share = share_of_latin(whole)
-        if not self.use_embeddings:
-            because = "use_embeddings is off"
-        elif not can_embed():
-            because = f"the embedding model is not installed: {HOW_TO_INSTALL}"
-        elif share is None or share < LATIN_NEEDED:
-            because = "the embedding model reads English only"
-        else:
-            return _Text(whole, found, load_embedder().embed([each.text for each in found])), ""
-        return _Text(whole, found, None), because
 
     def _look_for(self, item: Item, text: _Text) -> dict[str, Any]:  # Any: evidence is JSON
         instead = item.instead.first(text.text) if item.instead is not None else None
@@ -167,17 +184,13 @@ class Completeness:
     def _by_meaning(self, part: Part, text: _Text) -> list[_Hit]:
         if text.vectors is None or not part.examples or not text.sentences:
             return []
-        closeness = (text.vectors @ _vectors(part.examples).T).max(axis=1)
+        examples = [text.vectors[example] for example in part.examples]
         hits = []
         for number, sentence in enumerate(text.sentences):
-            if closeness[number] >= self.similarity and _counts(part, text, sentence.start, sentence.end):
+            closeness = max(float(text.vectors[sentence.text] @ example) for example in examples)
+            if closeness >= self.similarity and _counts(part, text, sentence.start, sentence.end):
                 hits.append(_Hit(number, sentence.text, "meaning"))
         return hits
-
-
-@lru_cache(maxsize=4096)
-def _vectors(examples: tuple[str, ...]) -> npt.NDArray[np.float32]:
-    return load_embedder().embed(examples)
 
 
 def _by_pattern(part: Part, text: _Text) -> list[_Hit]:

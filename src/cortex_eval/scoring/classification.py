@@ -67,7 +67,7 @@ class Classification:
     from_text: bool = True
     """Whether the label is looked for in the text of a reply that does not state it apart."""
     no_label: tuple[str, ...] = ("unknown", "none", "undetermined")
-    """Expected labels for which giving none is right."""
+    """Names for having no label: giving one of them, or nothing, is all the same."""
     _by_spelling: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -89,21 +89,19 @@ class Classification:
             return Score(name="classification", value=None, reason="No label is expected.")
         expected = self._canonical(case.expected.label)
         found = self._find(reply)
-        if found.label is None and label_key(expected) in set(map(label_key, self.no_label)):
-            found = found._replace(label=expected)
+        wanted = None if self._is_none(expected) else expected
         evidence = {
-            "expected_label": expected,
+            "expected_label": wanted,
             "found_label": found.label,
             "source": found.source,
             "mentions": list(found.mentions),
         }
-        is_right = found.label is not None and label_key(found.label) == label_key(expected)
-        return Score(
-            name="classification",
-            value=1.0 if is_right else 0.0,
-            reason=_reason(expected, found),
-            evidence=evidence,
-        )
+        is_right = found.label == wanted or (found.label and wanted and label_key(found.label) == label_key(wanted))
+        value = 1.0 if is_right else 0.0
+        return Score(name="classification", value=value, reason=_reason(expected, found, value), evidence=evidence)
+
+    def _is_none(self, label: str) -> bool:
+        return not label or label_key(label) in set(map(label_key, self.no_label))
 
     def _canonical(self, label: str) -> str:
         return self._by_spelling.get(label_key(label), " ".join(label.split()))
@@ -111,8 +109,7 @@ class Classification:
     def _find(self, reply: Reply) -> _Found:
         if reply.label is not None:
             label = self._canonical(reply.label)
-            is_none = not label or label_key(label) in set(map(label_key, self.no_label))
-            return _Found(None if is_none else label, "label", (reply.label,))
+            return _Found(None if self._is_none(label) else label, "label", (reply.label,))
         if not self.from_text or not reply.text.strip():
             return _Found(None, None)
         if label_key(reply.text) in self._by_spelling:
@@ -169,17 +166,18 @@ def _outside_lists(text: str, found: list[Any]) -> Iterator[Any]:  # Any: matche
         start = end
 
 
-def _reason(expected: str, found: _Found) -> str:
-    if found.label is None:
-        if len(found.mentions) > 1:
-            named = ", ".join(found.mentions[:7])
-            return f"The reply names several classes ({named}) and decides on none; expected {expected}."
-        said = f" (it says {shorten(found.mentions[0], 60)!r})" if found.source == "label" and found.mentions else ""
-        return f"The reply gives no class{said}; expected {expected}."
-    where = "" if found.source == "label" else ", found in the text"
-    if label_key(found.label) == label_key(expected):
-        return f"The class is {expected}, as expected{where}."
-    return f"The class is {shorten(found.label, 60)}{where}; expected {expected}."
+def _reason(expected: str, found: _Found, value: float) -> str:
+    where = ", found in the text" if found.source == "text" else ""
+    if found.label is not None:
+        named = f"The class is {shorten(found.label, 60)}"
+        return f"{named}, as expected{where}." if value else f"{named}{where}; expected {expected}."
+    if value:
+        return "The reply gives no class, as expected."
+    if len(found.mentions) > 1:
+        several = ", ".join(found.mentions[:7])
+        return f"The reply names several classes ({several}) and decides on none; expected {expected}."
+    said = f" (it says {shorten(found.mentions[0], 60)!r})" if found.source == "label" and found.mentions else ""
+    return f"The reply gives no class{said}; expected {expected}."
 
 
 @cache

@@ -129,7 +129,7 @@ class Recovery:
 
     level: ClassVar[Level] = "case"
 
-    threshold: Annotated[float, Range(0, 1)] = 0.7
+    right_from: Annotated[float, Range(0, 1)] = 0.7
     """Intent, entities and tool of a turn are right from this score on."""
 
     async def score_case(self, case: Case, replies: Sequence[Reply]) -> Score:
@@ -181,7 +181,7 @@ class Recovery:
             await Entities().score(at, reply),
             await Tool().score(at, reply),
         ):
-            if score.value is not None and score.value < self.threshold:
+            if score.value is not None and score.value < self.right_from:
                 return score.reason.removesuffix(".")
         expected = at.expected
         if expected.intent is not None or expected.entities is not None or expected.tool or expected.tools:

@@ -25,7 +25,7 @@ class Intent:
     near: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Expected intent → other intent → the credit for it, 0..1."""
     no_intent: tuple[str, ...] = ("none", "no_intent", "oos", "out_of_scope")
-    """Expected intents for which stating none is right as well."""
+    """Names for having no intent: stating one of them, or nothing, is all the same."""
 
     def __post_init__(self) -> None:
         for expected, others in self.near.items():
@@ -39,18 +39,20 @@ class Intent:
             return Score(name="intent", value=None, reason="No intent is expected.")
         expected = squeeze_name(case.expected.intent)
         found = squeeze_name(reply.intent) if reply.intent else ""
-        evidence: dict[str, Any] = {"expected_label": expected, "found_label": found or None}  # Any: JSON
-        if found == expected or (not found and expected in set(map(squeeze_name, self.no_intent))):
-            if not found:
-                evidence["found_label"] = expected
-            return Score(name="intent", value=1.0, reason=f"The intent is {expected}, as expected.", evidence=evidence)
+        labels = {"expected_label": self._label(expected), "found_label": self._label(found)}
+        if labels["expected_label"] == labels["found_label"]:
+            stated = f"The intent is {found}" if found else "The reply states no intent"
+            return Score(name="intent", value=1.0, reason=f"{stated}, as expected.", evidence=labels)
         if not found:
             reason = f"The reply states no intent; expected {expected}."
-            return Score(name="intent", value=0.0, reason=reason, evidence=evidence)
+            return Score(name="intent", value=0.0, reason=reason, evidence=labels)
         credit = self._credit(expected, found)
         note = f" It is near, for a credit of {credit:g}." if credit else ""
         reason = f"The intent is {shorten(found, 60)}; expected {expected}.{note}"
-        return Score(name="intent", value=credit, reason=reason, evidence=evidence)
+        return Score(name="intent", value=credit, reason=reason, evidence=labels)
+
+    def _label(self, name: str) -> str | None:
+        return None if not name or name in set(map(squeeze_name, self.no_intent)) else name
 
     def _credit(self, expected: str, found: str) -> float:
         for name, others in self.near.items():

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from cortex_eval.scoring.quantities import quantities, spoken_numbers
-from cortex_eval.scoring.words import words
+from cortex_eval.scoring.words import STOP_WORDS, words
 
+REACH = 3
+"""So many words a negation takes back."""
 _NEGATIONS_TEXT = """
     not no never without cannot neither nor none nobody nothing isn aren wasn weren don doesn didn won wouldn shouldn
     couldn hasn haven hadn mustn avoid lack lacks fails failed unable नहीं न ना मत बिना नही रहित
@@ -60,6 +62,13 @@ def numbers_of(texts: Iterable[str]) -> dict[Decimal, set[str | None]]:
     return units
 
 
+class Denials(NamedTuple):
+    """Stems of words."""
+
+    by_claim: set[str]
+    by_source: set[str]
+
+
 def missing_quantities(claim: str, known: Mapping[Decimal, AbstractSet[str | None]]) -> list[str]:
     """The numbers of a claim, as written, that are not known, or only with other units.
 
@@ -80,9 +89,21 @@ def names(text: str) -> list[str]:
     return [match[0].casefold() for match in _name_pattern().finditer(text)]
 
 
-def denies(text_words: Iterable[str]) -> bool:
-    """Whether an odd number of negations is among the words."""
-    return sum(word in _NEGATIONS for word in text_words) % 2 == 1
+def denied_words(text_words: Sequence[str]) -> set[str]:
+    """The words that a negation takes back: the three after it, in Hindi the three before it and the one after."""
+    denied: set[str] = set()
+    for i, word in enumerate(text_words):
+        if word in _NEGATIONS:
+            near = text_words[i + 1 : i + 1 + REACH] if word.isascii() else text_words[max(0, i - REACH) : i + 2]
+            denied.update(each for each in near if each not in _NEGATIONS)
+    return denied - STOP_WORDS
+
+
+def denials(claim: Sequence[str], source: Sequence[str]) -> Denials:
+    """Words that one denies and the other uses without denying them, by who denies."""
+    ours, theirs = ({stem(word) for word in denied_words(each)} for each in (claim, source))
+    said, known = ({stem(word) for word in each if word not in STOP_WORDS} for each in (claim, source))
+    return Denials(by_claim=ours & (known - theirs), by_source=theirs & (said - ours))
 
 
 def opposed(claimed: Iterable[str], known: Iterable[str]) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from functools import update_wrapper
 from typing import Any, cast, overload
 
 from cortex_eval.core import Case, InputError, JudgeError, Level, Registry, Reply, Score, short_repr
-from cortex_eval.scoring.base import AnyScorer, PlannedScorer, ScoreFunction, scorers
+from cortex_eval.scoring.base import AnyScorer, PlannedScorer, ScoreFunction, kind_for, scorers
 
 _functions: set[str] = set()
 """Names that belong to functions; these may be defined again, as in a notebook."""
@@ -155,7 +155,7 @@ def plan_scorer(
 ) -> PlannedScorer:
     """A place in a plan for a registered name with settings, a scorer object, or a function."""
     if isinstance(item, str):
-        kind, built = item, scorers.build(item, settings or {})
+        kind, built = item, scorers.build(kind_for(item, settings or {}), settings or {})
     elif isinstance(item, FunctionScorer):
         kind, built = item.name, cast("AnyScorer", item)
     elif _is_scorer(item):

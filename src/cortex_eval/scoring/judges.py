@@ -12,6 +12,7 @@ from cortex_eval.core import Case, JudgeError, Reply, Score, shorten, to_json
 from cortex_eval.llm import Completion
 from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.claims import Claim, take_apart
+from cortex_eval.scoring.grounding import LABELS, Sources, sources_of
 from cortex_eval.scoring.injection import suspicion
 from cortex_eval.scoring.judging import Given, ModelScorer, Question, evidence_of_several
 from cortex_eval.scoring.jury import all_answers, all_given, middle
@@ -37,9 +38,6 @@ NOT_JUDGED = {
     "no_claim": "The reply claims nothing.",
     "empty": "The reply is empty.",
 }
-
-Against = Literal["auto", "contexts", "passages"]
-ClaimKind = Literal["grounded", "paraphrased", "inferred", "hallucinated"]
 
 
 class _Judged(NamedTuple):
@@ -69,13 +67,11 @@ class FaithfulnessJudge(ModelScorer):
     version: ClassVar[str] = "1"
 
     method: Literal["claims", "plain"] = "claims"
-    against: Against = "auto"
-    """The passages that the target says it used, those of the case, or the first of these that there are."""
 
     @property
     def fingerprint(self) -> str:
         """Changes with the models, their parameters, and every word that they are told beside the data."""
-        return to_json([self.identity(self._prompt), self.method, self.against], sort_keys=True).decode()
+        return to_json([self.identity(self._prompt), self.method], sort_keys=True).decode()
 
     @property
     def _prompt(self) -> Template:
@@ -83,7 +79,7 @@ class FaithfulnessJudge(ModelScorer):
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """The verdict on one reply; None when it claims nothing, or when there is no context."""
-        if not self._context(case, reply):
+        if not sources_of(case, reply).all:
             return Score(name="faithfulness", value=None, reason="There is no context to compare the reply with.")
         state = take_apart(reply.text).state
         if state != "claims":
@@ -104,7 +100,7 @@ class FaithfulnessJudge(ModelScorer):
     def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
         """One for the whole reply, or one for every dozen claims."""
         reply = replies[-1]
-        context, taken = self._context(case, reply), take_apart(reply.text)
+        context, taken = sources_of(case, reply).all, take_apart(reply.text)
         if not context or taken.state != "claims":
             return []
         if self.method == "plain":
@@ -116,22 +112,18 @@ class FaithfulnessJudge(ModelScorer):
             for part in _parts(taken.claims)
         ]
 
-    def _context(self, case: Case, reply: Reply) -> tuple[str, ...]:
-        found = {"contexts": reply.contexts, "passages": case.passages, "auto": reply.contexts or case.passages}
-        return tuple(each for each in found[self.against] if each.strip())
-
     def _of_claims(
         self, claims: Sequence[Claim], heard: Sequence[Given[_Claims] | JudgeError], case: Case, reply: Reply
     ) -> Score:
         given = all_given(heard)
         judged = [claim for each in given for claim in each.verdict.claims]
-        passages = self._context(case, reply)
-        shown = [_shown(claim, said, passages) for claim, said in zip(claims, judged, strict=True)]
-        wrong = [each for each in shown if each["kind"] == "hallucinated"]
+        sources = sources_of(case, reply)
+        shown = [_shown(claim, said, sources) for claim, said in zip(claims, judged, strict=True)]
+        wrong = [each for each in shown if each["label"] == "hallucinated"]
         share = 1 - len(wrong) / len(shown)
         reason = (
             f"{len(wrong)} of {len(shown)} claims not supported by the context: "
-            f"“{shorten(wrong[0]['text'], 120)}” {wrong[0]['reason']}"
+            f"“{shorten(wrong[0]['claim'], 120)}” {wrong[0]['reason']}"
             if wrong
             else f"The context supports all {len(shown)} claims."
         )
@@ -146,6 +138,8 @@ class FaithfulnessJudge(ModelScorer):
                 **evidence_of_several([each.evidence for each in given]),
                 **suspicion((reply,)),
                 "state": "claims",
+                "method": "judge",
+                "labels": {label: sum(each["label"] == label for each in shown) for label in LABELS},
                 "claims": shown,
             },
         )
@@ -250,23 +244,34 @@ def _read_claims(claims: int, answer: Completion) -> _Claims:
     return _Claims(min(each.value for each in judged), tuple(judged))
 
 
-def _shown(claim: Claim, said: _Judged, passages: Sequence[str]) -> dict[str, Any]:
-    place = _find_quote(said.quote, passages)
-    kind: ClaimKind = "hallucinated"
+def _shown(claim: Claim, said: _Judged, sources: Sources) -> dict[str, Any]:
+    """As the scorer `faithfulness` shows a claim when it asks no model."""
+    place = _find_quote(said.quote, sources)
+    label = "hallucinated"
     if said.value:
         # A quote that is not in the context is no evidence, though the model may still be right.
         is_same = place is not None and content_words(claim.text) <= content_words(said.quote)
-        kind = "inferred" if place is None else "grounded" if is_same else "paraphrased"
-    shown = {"text": claim.text, "start": claim.start, "end": claim.end, "kind": kind, "reason": said.reason}
-    return shown | ({"quote": said.quote} if said.quote else {}) | (place or {})
+        label = "inferred" if place is None else "grounded" if is_same else "paraphrased"
+    return {
+        "claim": claim.text,
+        "start": claim.start,
+        "end": claim.end,
+        "label": label,
+        "support": said.value,
+        "reason": said.reason,
+        "quote": said.quote,
+        "evidence": place,
+    }
 
 
-def _find_quote(quote: str, passages: Sequence[str]) -> dict[str, int] | None:
+def _find_quote(quote: str, sources: Sources) -> dict[str, Any] | None:
     """Where the words of a quote stand in a row, whatever spaces and capitals are between them."""
-    if not quote:
+    words = quote.strip(" .…\"'“”").split()
+    if not words:
         return None
-    pattern = re.compile(r"\s+".join(map(re.escape, quote.strip(" .…\"'“”").split())), re.IGNORECASE)
-    for number, passage in enumerate(passages):
-        if pattern.pattern and (found := pattern.search(passage)):
-            return {"passage": number, "passage_start": found.start(), "passage_end": found.end()}
+    pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
+    for place, texts in (("passage", sources.passages), ("document", sources.documents)):
+        for number, text in enumerate(texts):
+            if found := pattern.search(text):
+                return {"in": place, "number": number, "start": found.start(), "end": found.end(), "text": found[0]}
     return None

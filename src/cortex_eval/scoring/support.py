@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -72,6 +73,7 @@ class Support(Protocol):
 @dataclass(slots=True)
 class _LookedUp:
     question: Question
+    claim: str
     shelf: Library
     match: Match
     signs: Signs
@@ -95,6 +97,7 @@ class EmbeddedSupport:
         return [_NOTHING if each is None else _supported(each) for each in looked_up]
 
 
+_YES_OR_NO = frozenset(unicodedata.normalize("NFC", "yes no yeah nope हाँ हां जी नहीं").split())
 _NOTHING = Supported(probability=0.0, label="hallucinated", conflicts=("the passages are empty",), method="lexical")
 
 
@@ -103,18 +106,25 @@ def look_up(question: Question) -> _LookedUp | None:
     shelf = library(question.passages)
     if not shelf.sentences:
         return None
-    match = shelf.match(stems(question.claim))
-    return _LookedUp(question, shelf, match, signs_of_words(question.claim, shelf, match, asked=question.asked))
+    claim = _said(question)
+    match = shelf.match(stems(claim))
+    return _LookedUp(question, claim, shelf, match, signs_of_words(claim, shelf, match, asked=question.asked))
+
+
+def _said(question: Question) -> str:
+    """What is claimed: *yes* and *no* claim what was asked."""
+    is_bare = set(words(question.claim)) <= _YES_OR_NO
+    return question.asked if is_bare and words(question.asked) else question.claim
 
 
 def compare_meanings(looked_up: Sequence[_LookedUp]) -> None:
     """Add the signs that the embeddings give; each text is embedded once."""
-    nearest = [each.shelf.nearest(stems(each.question.claim), NEAREST) for each in looked_up]
+    nearest = [each.shelf.nearest(stems(each.claim), NEAREST) for each in looked_up]
     texts = list(
         dict.fromkeys(
             text
             for each, near in zip(looked_up, nearest, strict=True)
-            for text in (each.question.claim, *(each.shelf.sentences[i].text for i in near))
+            for text in (each.claim, *(each.shelf.sentences[i].text for i in near))
         )
     )
     embedder = load_embedder()
@@ -122,7 +132,7 @@ def compare_meanings(looked_up: Sequence[_LookedUp]) -> None:
     tokens: dict[str, Tokens] = dict(zip(texts, embedder.embed_tokens(texts), strict=True))
     for each, near in zip(looked_up, nearest, strict=True):
         sentences = {i: tokens[each.shelf.sentences[i].text] for i in {*near, each.match.best_sentence}}
-        add_meaning(each.signs, tokens[each.question.claim], sentences, each.match)
+        add_meaning(each.signs, tokens[each.claim], sentences, each.match)
 
 
 def probability(figures: Mapping[str, float], method: str) -> float:

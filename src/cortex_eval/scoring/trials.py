@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import orjson
 
 from cortex_eval.core import Case, Criterion, Expected, JudgeError, Reply, Score, Turn
 from cortex_eval.net import Outside
-from cortex_eval.scoring.base import PlannedScorer, Scorer
+from cortex_eval.scoring.base import PlannedScorer, Scorer, scorers
 from cortex_eval.scoring.bench import JudgeModel
 from cortex_eval.scoring.function import plan_scorer
-from cortex_eval.scoring.judges import FaithfulnessJudge, RelevanceJudge
-from cortex_eval.scoring.judging import ModelScorer, prompt_hash
 from cortex_eval.scoring.jury import all_answers
 from cortex_eval.scoring.opening import opened
-from cortex_eval.scoring.pairwise import Pairwise
 from cortex_eval.scoring.prompt import shipped_prompt
-from cortex_eval.scoring.rubric import Rubric
 from cortex_eval.scoring.run import run_scorer
 
-PROMPTS = ("faithfulness", "faithfulness_plain", "pairwise", "relevance", "rubric")
-"""The judges' prompts that come with Cortex, each in a file, with cases in another."""
+if TYPE_CHECKING:  # whoever imports the room need not load the clients of LLM services
+    from cortex_eval.scoring.judging import ModelScorer
+
+JUDGES: dict[str, tuple[str, dict[str, str]]] = {
+    "faithfulness": ("faithfulness_judge", {}),
+    "faithfulness_plain": ("faithfulness_judge", {"method": "plain"}),
+    "pairwise": ("pairwise", {}),
+    "relevance": ("relevance_judge", {}),
+    "rubric": ("rubric", {}),
+}
+"""The judges' prompts that come with Cortex, each in a file, with cases in another; and who asks them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,8 @@ class PromptFacts(NamedTuple):
     """A prompt that comes with Cortex."""
 
     name: str
+    judge: str
+    """The scorer that asks it."""
     version: str
     hash: str
     """As with each score."""
@@ -85,11 +92,20 @@ class PromptFacts(NamedTuple):
 
 def prompt_facts() -> list[PromptFacts]:
     """Every prompt with its version."""
+    from cortex_eval.scoring.judging import prompt_hash
+
     return [
-        PromptFacts(name, prompt.version, prompt_hash(prompt), len(read_trials(name)))
-        for name in PROMPTS
+        PromptFacts(name, judge, prompt.version, prompt_hash(prompt), len(read_trials(name)))
+        for name, (judge, _) in JUDGES.items()
         for prompt in shipped_prompt(name)[:1]
     ]
+
+
+def judge_names() -> list[str]:
+    """Every registered scorer that asks a language model."""
+    from cortex_eval.scoring.judging import ModelScorer
+
+    return [name for name in scorers if issubclass(scorers.find(name), ModelScorer)]
 
 
 @cache
@@ -121,10 +137,14 @@ def wrong_replies() -> list[Trial]:
     return [Trial(id=row["id"], case=_case(row), reply=Reply(text=row["answer"]), verdict=0.0) for row in rows]
 
 
-async def run_trials(prompt: str, chosen: JudgeModel, *, outside: Outside | None = None) -> list[Outcome]:
-    """What this model makes of every case of a prompt."""
-    async with _at_work(_judge(prompt), chosen, outside) as planned:
-        return await _tried(planned, read_trials(prompt))
+async def run_trials(
+    chosen: JudgeModel, prompts: Sequence[str] = tuple(JUDGES), *, outside: Outside | None = None
+) -> dict[str, list[Outcome]]:
+    """What this model makes of every case of these prompts."""
+    async with _at_work([_judge(each) for each in prompts], chosen, outside) as planned:
+        return {
+            prompt: await _tried(judge, read_trials(prompt)) for prompt, judge in zip(prompts, planned, strict=True)
+        }
 
 
 async def run_attacks(
@@ -136,7 +156,7 @@ async def run_attacks(
 ) -> list[Attacked]:
     """What comes of every attack on this model. A wrong reply that passes anyway is no success of an attack."""
     attacks = read_attacks() if attacks is None else attacks
-    async with _at_work(_judge(prompt), chosen, outside) as planned:
+    async with _at_work([_judge(prompt)], chosen, outside) as [planned]:
         plain = await _tried(planned, wrong_replies())
         caught = {trial.case.id for trial, each in zip(wrong_replies(), plain, strict=True) if each.is_right}
         heard = await all_answers([_verdict(planned, each.case, each.reply) for each in attacks])
@@ -168,23 +188,21 @@ async def _verdict(planned: PlannedScorer, case: Case, reply: Reply) -> Score:
 
 
 @asynccontextmanager
-async def _at_work(judge: ModelScorer, chosen: JudgeModel, outside: Outside | None) -> AsyncIterator[PlannedScorer]:
-    judge.model = chosen.name
-    judge.use_model(chosen)
-    planned = plan_scorer(cast("Scorer", judge), name="judge")
-    async with opened([planned], outside or Outside()):
+async def _at_work(
+    judges: Sequence[ModelScorer], chosen: JudgeModel, outside: Outside | None
+) -> AsyncIterator[list[PlannedScorer]]:
+    """The judges with this model, as a run has them; the model is opened once for all."""
+    for judge in judges:
+        judge.model = chosen.name
+        judge.use_model(chosen)
+    planned = [plan_scorer(cast("Scorer", judge), name=f"judge {at}") for at, judge in enumerate(judges)]
+    async with opened(planned, outside or Outside()):
         yield planned
 
 
 def _judge(prompt: str) -> ModelScorer:
-    makers: dict[str, Callable[[], ModelScorer]] = {
-        "faithfulness": FaithfulnessJudge,
-        "faithfulness_plain": lambda: FaithfulnessJudge(method="plain"),
-        "pairwise": Pairwise,
-        "relevance": RelevanceJudge,
-        "rubric": Rubric,
-    }
-    return makers[prompt]()
+    name, settings = JUDGES[prompt]
+    return cast("ModelScorer", scorers.build(name, settings))
 
 
 def _case(row: dict[str, Any]) -> Case:
