@@ -134,10 +134,10 @@ class Estimate:
 
 @runtime_checkable
 class Measured(Protocol):
-    """A judge that can say beforehand how much text its model would be told."""
+    """A judge that can say beforehand how much text a model of its would be told."""
 
-    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
-        """For this verdict; None: the model would not be asked."""
+    def characters(self, case: Case, replies: Sequence[Reply]) -> Sequence[int]:
+        """In each call for this score; empty: the model would not be asked."""
 
 
 def estimate_run(plan: Plan, store: Store) -> Estimate:
@@ -266,7 +266,9 @@ def _measure(plan: Plan, ordinals: set[int]) -> _Counts:
 
     prices = prices_of(target.model_settings) if isinstance(target, IsModel) else None
     judged_at = {
-        each.name: prices_of(each.scorer.chosen().settings) for each in judges if isinstance(each.scorer, AsksModel)
+        each.name: [prices_of(chosen.settings) for chosen in each.scorer.jury()]
+        for each in judges
+        if isinstance(each.scorer, AsksModel)
     }
     tokens_out = getattr(target, "max_tokens", None) or TOKENS_OUT
     said = "x" * (CHARACTERS_A_TOKEN * tokens_out)
@@ -286,16 +288,14 @@ def _measure(plan: Plan, ordinals: set[int]) -> _Counts:
 
 
 def _add_verdict(
-    count: _Count, judge: PlannedScorer, case: Case, replies: Sequence[Reply], prices: Prices | None
+    count: _Count, judge: PlannedScorer, case: Case, replies: Sequence[Reply], jury: Sequence[Prices | None]
 ) -> None:
     scorer = judge.scorer
     tokens_out, attempts = getattr(scorer, "max_tokens", TOKENS_OUT), getattr(scorer, "attempts", 1)
-    if not isinstance(scorer, Measured):
-        return count.add(None, tokens_out, prices, attempts=attempts)
-    size = scorer.characters(case, replies)
-    if size is not None:  # else there is nothing to judge, and nobody is asked
-        count.add(size, tokens_out, prices, attempts=attempts)
-    return None
+    sizes = scorer.characters(case, replies) if isinstance(scorer, Measured) else [None]
+    for prices in jury:
+        for size in sizes:
+            count.add(size, tokens_out, prices, attempts=attempts)
 
 
 def _judge_side(plan: Plan, earlier: RunRecord | None, count: _Count) -> Side:
@@ -364,8 +364,8 @@ def _hosts(plan: Plan) -> Iterator[Host]:
         found[_host_of_model(plan.target.model_settings)] = [plan.target_name]
     for judge in plan.scorers:
         if isinstance(judge.scorer, AsksModel):
-            chosen = judge.scorer.chosen()
-            found.setdefault(_host_of_model(chosen.settings), []).append(chosen.name)
+            for chosen in judge.scorer.jury():
+                found.setdefault(_host_of_model(chosen.settings), []).append(chosen.name)
     guard = Guard(is_offline=True, named=plan.named_hosts)
     for host, who in found.items():
         refused = None

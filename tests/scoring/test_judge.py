@@ -424,6 +424,29 @@ async def test_a_verdict_that_was_given_is_not_asked_for_again_and_says_so(model
     assert len(model.ledger) == 1
 
 
+async def test_the_store_is_not_looked_into_for_what_it_cannot_hold(model, store):
+    looked_for: list[str] = []
+
+    class Watched:
+        all_keys, keep = store.cache.all_keys, store.cache.keep
+
+        def find(self, key: str) -> bytes | None:
+            looked_for.append(key)
+            return store.cache.find(key)
+
+    async with at_work(judge_at(model), cache=Watched()) as [planned]:
+        for number in range(20):
+            await run_scorer(planned, CASE, replace(REPLY, text=f"Answer {number}."))
+        assert looked_for == []
+        await store.flush()
+        again = await run_scorer(planned, CASE, replace(REPLY, text="Answer 7."))
+    async with at_work(judge_at(model), cache=Watched()) as [planned]:
+        later = await run_scorer(planned, CASE, replace(REPLY, text="Answer 8."))
+
+    assert (again.evidence["cached"], later.evidence["cached"]) == (True, True)
+    assert (len(looked_for), len(model.ledger)) == (2, 20)
+
+
 @pytest.mark.parametrize(
     ("settings", "reply", "case"),
     [

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
-from judges_at_work import saying, shown
+from judges_at_work import shown
 
 from cortex_eval.llm import ModelSettings
 from cortex_eval.net import Patience
@@ -159,7 +159,3 @@ async def test_an_attack_on_a_judge_that_passes_anything_is_no_success(model):
 
     assert [each.succeeded for each in found] == [None, None, None]
     assert found[0].is_suspected
-
-
-def test_saying_gives_json():
-    assert callable(saying("x"))

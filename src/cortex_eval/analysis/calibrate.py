@@ -306,7 +306,7 @@ def _doubt(pairs: Sequence[_Pair], rest: Sequence[Scored]) -> str:
         return ""
     means = _mean(first), _mean(second)
     error = math.sqrt(_variance(first) / len(first) + _variance(second) / len(second))
-    if error <= 0 or abs(means[0] - means[1]) < HARDLY_CHANCE * error:
+    if abs(means[0] - means[1]) <= HARDLY_CHANCE * error:
         return ""
     return f"But labelled items score {means[0]:.2f} on average and the others {means[1]:.2f}, which is hardly chance."
 

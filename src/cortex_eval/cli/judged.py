@@ -187,7 +187,8 @@ def _row(name: str, figure: Figure | None, note: str) -> list[str]:
 
 def _word_facts(found: Words) -> dict[str, Any]:  # Any: JSON
     plain = found._asdict()
-    return {**plain, "kappa": found.kappa and found.kappa._asdict()}
+    interval = found.accuracy_interval
+    return {**plain, "kappa": found.kappa and found.kappa._asdict(), "accuracy_interval": interval and list(interval)}
 
 
 def words_text(name: str, found: Words) -> str:

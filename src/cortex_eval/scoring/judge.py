@@ -86,9 +86,9 @@ class Judge(ModelScorer):
             evidence={**given.evidence, **suspicion(shown)},
         )
 
-    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
-        """How much text its models would be told for this score; None: they would not be asked."""
-        return self.characters_of(*self.questions(case, replies))
+    def characters(self, case: Case, replies: Sequence[Reply]) -> list[int]:
+        """How much text a model would be told in each call for this score; empty: it would not be asked."""
+        return self.characters_of(self.questions(case, replies))
 
     def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
         """The one question; none when the case lacks what the prompt names."""

@@ -93,9 +93,9 @@ class FaithfulnessJudge(ModelScorer):
         heard = await all_answers([self.ask(*each) for each in zip(questions, read, strict=True)])
         return self._of_claims(claims, heard, case, reply)
 
-    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
-        """How much text its models would be told for this score; None: they would not be asked."""
-        return self.characters_of(*self.questions(case, replies))
+    def characters(self, case: Case, replies: Sequence[Reply]) -> list[int]:
+        """How much text a model would be told in each call for this score; empty: it would not be asked."""
+        return self.characters_of(self.questions(case, replies))
 
     def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
         """One for the whole reply, or one for every dozen claims."""
@@ -164,9 +164,9 @@ class RelevanceJudge(ModelScorer):
             return Score(name="relevance", value=0.0, reason="The reply is empty.")
         return _score("relevance", await self.ask(questions[0], partial(_read_scale, "binary")), reply)
 
-    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
-        """How much text its models would be told for this score; None: they would not be asked."""
-        return self.characters_of(*self.questions(case, replies))
+    def characters(self, case: Case, replies: Sequence[Reply]) -> list[int]:
+        """How much text a model would be told in each call for this score; empty: it would not be asked."""
+        return self.characters_of(self.questions(case, replies))
 
     def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
         """One, unless the reply is empty."""

@@ -194,11 +194,10 @@ class ModelScorer:
             max_tokens=max_tokens,
         )
 
-    def characters_of(self, *questions: Question) -> int | None:
-        """How much text its models would be told to have these questions answered, schemas included; None: nothing."""
+    def characters_of(self, questions: Sequence[Question]) -> list[int]:
+        """How much text one model would be told to have each of these questions answered, its schema included."""
         asked = [(self._compose(each, self.max_tokens)[1].messages, each.schema) for each in questions]
-        told = sum(len(each.text) for messages, _ in asked for each in messages)
-        return (told + sum(len(to_json(schema)) for _, schema in asked)) * len(self.model_names) or None
+        return [sum(len(each.text) for each in told) + len(to_json(schema)) for told, schema in asked]
 
     def _key(self, question: Question, seat: Seat) -> str:
         """Changes with the model, its parameters and every word that it is asked but for the marks."""

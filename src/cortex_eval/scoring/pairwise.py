@@ -75,9 +75,9 @@ class Pairwise(ModelScorer):
         heard = await all_answers([self.ask(each, _read, elect=_elect) for each in questions])
         return _to_score(heard, reply)
 
-    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
-        """How much text its models would be told for this score; None: they would not be asked."""
-        return self.characters_of(*self.questions(case, replies))
+    def characters(self, case: Case, replies: Sequence[Reply]) -> list[int]:
+        """How much text a model would be told in each call for this score; empty: it would not be asked."""
+        return self.characters_of(self.questions(case, replies))
 
     def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
         """Two, one for each order; a recorded reply is taken to be as long as the one that is judged."""

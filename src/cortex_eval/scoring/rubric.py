@@ -54,9 +54,9 @@ class Rubric(ModelScorer):
         heard = await all_answers([self.ask(each, _read) for each in self.questions(case, replies)])
         return _to_score(rubric, heard, replies[-1])
 
-    def characters(self, case: Case, replies: Sequence[Reply]) -> int | None:
-        """How much text its models would be told for this score; None: they would not be asked."""
-        return self.characters_of(*self.questions(case, replies))
+    def characters(self, case: Case, replies: Sequence[Reply]) -> list[int]:
+        """How much text a model would be told in each call for this score; empty: it would not be asked."""
+        return self.characters_of(self.questions(case, replies))
 
     def questions(self, case: Case, replies: Sequence[Reply]) -> list[Question]:
         """One for each criterion."""

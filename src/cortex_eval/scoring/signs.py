@@ -54,7 +54,9 @@ def signs_of_words(claim: str, shelf: Library, match: Match, *, asked: str = "")
         "window": match.window,
         "sentence": match.sentence,
         "asked": sum(weight(each) for each in claim_stems if each in known) / total,
+        # A claim of which half the words are missing, and one of which nearly all are.
         "absent": max(0.0, 1 - 2 * match.contained),
+        "foreign": max(0.0, 1 - 4 * match.contained),
         "triples": sum(each in shelf.triples for each in triples) / len(triples) if triples else float(is_quoted),
         "quoted": float(is_quoted and len(claim_words) > FEW_WORDS),
         "quoted_shortly": float(is_quoted and len(claim_words) <= FEW_WORDS),
