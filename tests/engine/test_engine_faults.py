@@ -217,10 +217,41 @@ async def test_F19_a_name_that_does_not_resolve_is_tried_again_and_named(store):
 async def test_TR01_a_login_page_is_an_error_of_every_case_and_not_a_score(scripted_service, store):
     bot = scripted_service(login_page())
 
-    report = await execute(plan_for(bot.url, cases(15)), store)
+    report = await execute(plan_for(bot.url, cases(8)), store)
 
-    assert (report.totals.errors, report.error_kinds) == (15, {"error_target: not_json": 15})
+    assert (report.totals.errors, report.error_kinds) == (8, {"error_target: not_json": 8})
     assert "exact" not in report.metrics, "a metric that was not scored is absent, not 0"
+
+
+@pytest.mark.parametrize(
+    "fault", [login_page(), status(404), {"reply": "in another field"}], ids=["login page", "404", "other field"]
+)
+async def test_P14_a_service_that_is_not_the_one_meant_burns_few_calls(scripted_service, store, fault):
+    bot = scripted_service(fault)
+
+    report = await execute(plan_for(bot.url, cases(300), at_once=50), store)
+
+    assert len(bot.ledger) <= 15
+    assert rows(store) == []
+    assert report.run.manifest["paused"]["kind"] == "target_unusable"
+    assert "Not one of 10 calls" in report.gate.checks[0].reason
+
+
+async def test_a_login_page_after_good_answers_is_that_cases_error(scripted_service, store):
+    bot = scripted_service(lambda call: login_page() if call.number > 5 else right(call))
+
+    report = await execute(plan_for(bot.url, cases(40)), store)
+
+    assert (report.totals.passed, report.totals.errors) == (5, 35)
+
+
+async def test_F15_a_503_that_names_a_time_is_left_alone_until_then(scripted_service, store):
+    bot = scripted_service(lambda call: status(503, retry_after="1") if call.number == 4 else right(call))
+
+    report = await execute(plan_for(bot.url, cases(8), at_once=1, retries=1), store)
+
+    assert report.totals.passed == 8
+    assert bot.ledger[4].at - bot.ledger[3].at >= 1.0
 
 
 async def test_TR04_two_500s_and_a_reply_are_three_attempts_with_the_latency_of_the_last(scripted_service, store):

@@ -226,7 +226,7 @@ def test_a_plain_model_says_less_than_one_that_reads_ayurveda():
 def test_statements_are_found_in_the_physicians_answers_they_come_from(held_out):
     with (DATA / "kqa/questions_w_answers.jsonl").open(encoding="utf-8", newline="\n") as file:
         every = [json.loads(line) for line in file]
-    halves = [row for row in every if hashlib.sha256(row["Question"].encode()).digest()[0] % 2 == held_out][:25]
+    halves = [row for row in every if hashlib.sha256(row["Question"].encode()).digest()[0] % 2 == held_out]
 
     def mean(shift: int) -> float:
         pairs = []

@@ -80,7 +80,7 @@ class Unavailable(CortexError):  # noqa: N818  # it is what the service is
     def __init__(self, message: str, *, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
-        """target_unavailable, target_auth, rate_limited, budget, stopped"""
+        """target_unavailable, target_auth, target_unusable, rate_limited, budget, stopped"""
 
 
 class StorageError(CortexError):

@@ -219,8 +219,8 @@ def _status_error(response: aiohttp.ClientResponse, content: bytes, url: str) ->
         return TargetError(f"{host_of(url)} answered {status} (moved elsewhere); not followed.", kind="redirect")
     if status in (401, 403):
         return TargetError(f"{host_of(url)} answered {status}: check api_key. It said: {said!r}", kind="auth")
+    wait_s = retry_after_s(response.headers.get("Retry-After"), response.headers.get("Date"))
     if status == THROTTLED:
-        wait_s = retry_after_s(response.headers.get("Retry-After"), response.headers.get("Date"))
         return TargetError(
             f"{host_of(url)} answered 429: too many requests. It said: {said!r}",
             kind="rate_limited",
@@ -228,7 +228,10 @@ def _status_error(response: aiohttp.ClientResponse, content: bytes, url: str) ->
             retry_after_s=wait_s,
         )
     return TargetError(
-        f"{host_of(url)} answered {status}. It said: {said!r}", kind="status", transient=status in TRANSIENT_STATUS
+        f"{host_of(url)} answered {status}. It said: {said!r}",
+        kind="status",
+        transient=status in TRANSIENT_STATUS,
+        retry_after_s=wait_s,
     )
 
 

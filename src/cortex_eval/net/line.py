@@ -19,6 +19,8 @@ from cortex_eval.core import CortexError, InputError, StorageError, TargetError,
 from cortex_eval.net.outside import Outside, Place
 from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, Patience
 
+MISFITS = frozenset({"not_json", "missing_field", "redirect", "tls", "offline", "forbidden_address"})
+MISFIT_STATUS = frozenset({404, 405, 410, 415, 501})
 EARLY_S = 0.001
 """A timer may fire this much too soon; a service that names a time means it."""
 
@@ -58,6 +60,8 @@ class Line:
         """In a row, of the kind that opens the breaker."""
         self.refusals = 0
         """In a row: 401 and 403."""
+        self.misfits = 0
+        """Answers that no service of this kind gives, such as a login page or 404, as long as there was no good one."""
         self.note = ""
         """What it is waiting for, in words; empty when all is well."""
         self.waited_s = 0.0
@@ -77,6 +81,7 @@ class Line:
         self._is_probing = False
         self._next_probe = 0.0
         self._over: Unavailable | None = None
+        self._is_proven = False
         self.outside.on_close(self.close)
 
     @property
@@ -85,7 +90,7 @@ class Line:
 
         Without a breaker they are the case's: what runs on this machine is never down.
         """
-        return self.patience.break_after is not None and (self.failures > 0 or self.refusals > 0)
+        return self.patience.break_after is not None and (self.failures + self.refusals + self.misfits > 0)
 
     async def call(self, attempt: Callable[[], Awaitable[T]], place: Place | None = None) -> Called[T]:
         """The answer, after as many attempts as patience allows.
@@ -259,7 +264,8 @@ class Line:
     # What answers mean
 
     def _note_success(self, usage: Usage | None) -> None:
-        self.failures = self.refusals = self._throttled = 0
+        self.failures = self.refusals = self.misfits = self._throttled = 0
+        self._is_proven = True
         self._trouble_since = None
         if self._is_down:
             self._is_down, self._limit = False, None
@@ -292,13 +298,26 @@ class Line:
             return self._note_throttling(error, started)
         if not error.transient:
             self._note_life()  # it answers, if not well
+            self._note_misfit(error)
             return False
         self.failures += 1
+        if error.retry_after_s is not None:
+            self._not_before = max(self._not_before, time.monotonic() + min(error.retry_after_s, LONGEST_DELAY_S))
         if self._is_down:
             self.note = str(error)
         elif self.patience.break_after is not None and self.failures >= self.patience.break_after:
             self._go_down(error)
         return self._is_down and self.patience.waits_out
+
+    def _note_misfit(self, error: TargetError) -> None:
+        """When nothing but misfits came from the beginning, it is not the service that was meant."""
+        if self._is_proven or self.patience.break_after is None:
+            return
+        is_misfit = error.kind in MISFITS or error.status in MISFIT_STATUS
+        self.misfits = self.misfits + 1 if is_misfit else 0
+        if self.misfits >= self.patience.break_after and self.patience.waits_out:
+            told = f"Not one of {self.misfits} calls was answered as it should be. The last one: {error}"
+            raise self._ended(told, "target_unusable") from error
 
     def _note_refusal(self, error: TargetError) -> bool:
         self.refusals += 1
