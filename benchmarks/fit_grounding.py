@@ -88,7 +88,8 @@ def training_rows() -> list[Row]:
 
 def _apart(claim: str) -> tuple[str, str]:
     """A question and its answer, where the claim is both: `Who came? Anna.`"""
-    head, mark, rest = claim.partition("? ")
+    lead = 'The answer to the question "'
+    head, mark, rest = claim.removeprefix(lead).partition('?" is: ' if claim.startswith(lead) else "? ")
     return (head + "?", rest) if mark and rest.strip() else ("", claim)
 
 
@@ -146,31 +147,18 @@ def fit_claims(rows: list[Row], names: tuple[str, ...]) -> dict[str, Any]:
     return {"intercept": round(intercept, 4), "weights": kept}
 
 
-def fit_answers(rows: list[Row], chances: Array, *, answers: int = 20_000, longest: int = 15) -> dict[str, float]:
-    """The chance that all claims of an answer are supported, from the least of their chances and their number.
-
-    Answers are put together from single claims: half of them of supported ones alone, the others with one to a third of
-    claims that are not. So the prior is one half at every length, and length alone says nothing.
-    """
-    generator = np.random.default_rng(7)
-    weights = weights_of(rows)
-    pools = []
-    for is_supported in (True, False):
-        chosen = np.array([row.is_supported == is_supported and row.source in SOURCES for row in rows])
-        pools.append((chances[chosen], weights[chosen] / weights[chosen].sum()))
-    x, y = np.empty((answers, 2)), np.empty(answers)
-    for i in range(answers):
-        length = int(generator.integers(1, longest + 1))
-        y[i] = i % 2
-        bad = 0 if y[i] else int(generator.integers(1, max(1, length // 3) + 1))
-        drawn = [
-            *generator.choice(pools[0][0], length - bad, p=pools[0][1]),
-            *generator.choice(pools[1][0], bad, p=pools[1][1]),
-        ]
-        least = min(1 - 1e-6, max(1e-6, min(drawn)))
-        x[i] = np.log(least / (1 - least)), np.log(length)
-    intercept, (minimum, claims) = fit(x, y, np.ones(answers), [1, 1])
-    return {"intercept": round(intercept, 4), "minimum": round(float(minimum), 4), "claims": round(float(claims), 4)}
+def fit_answers(rows: list[Row], chances: Array) -> dict[str, dict[str, float]]:
+    """How the logits of the chances lie for supported claims and for the others: a logistic distribution each."""
+    chosen = np.array([row.source in SOURCES for row in rows])
+    is_supported = np.array([row.is_supported for row in rows])
+    weights, logits = weights_of(rows), np.log(chances / (1 - chances))
+    found = {}
+    for name, group in (("supported", chosen & is_supported), ("unsupported", chosen & ~is_supported)):
+        mean = np.average(logits[group], weights=weights[group])
+        deviation = np.sqrt(np.average((logits[group] - mean) ** 2, weights=weights[group]))
+        # The standard deviation of a logistic distribution is its scale times pi over the root of three.
+        found[name] = {"mean": round(float(mean), 4), "scale": round(float(deviation * np.sqrt(3) / np.pi), 4)}
+    return found
 
 
 def chances_of(rows: list[Row], fitted: dict[str, Any]) -> Array:
@@ -205,8 +193,8 @@ def main() -> None:
         "fitted": {
             "by": "benchmarks/fit_grounding.py",
             "how": "Logistic regression with a ridge of 0.3 and given signs; sources and classes weigh alike. The "
-            "answers: logistic regression on the logit of the least chance and the log of the number of claims, on "
-            "answers put together from claims of passages that the claims' fit had not seen.",
+            "answers: how the logits of the chances lie for supported and unsupported claims (logistic "
+            "distributions, by their moments), on claims of passages that the claims' fit had not seen.",
             "rows": counts,
             "not_used": "RAGTruth, QAGS, K-QA; HaluEval but for the questions whose hash is even",
         },

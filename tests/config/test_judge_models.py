@@ -46,6 +46,18 @@ def test_a_judge_may_name_another_entry_or_a_model_itself(tmp_path, monkeypatch)
     assert chosen_in(tmp_path, HEAD + TONE % ', model: "openai:gpt-4.1-mini"').settings.model == "openai:gpt-4.1-mini"
 
 
+def test_a_jury_names_several_entries_and_faithfulness_asks_them_when_it_names_any(tmp_path):
+    two = (MODELS % "").replace("{judge:", "{one: {base_url: 'http://127.0.0.1:8081/v1', model: first}, two:")
+    text = HEAD + "metrics: {tone: {kind: faithfulness, models: [one, two], ties: fail}}\n" + two
+
+    [plan] = plans_of(tmp_path, text)
+
+    scorer = plan.scorers[0].scorer
+    assert type(scorer).__name__ == "FaithfulnessJudge"
+    assert [(each.name, each.settings.model) for each in scorer.jury()] == [("one", "first"), ("two", "local")]
+    assert scorer.ties == "fail"
+
+
 def test_the_fingerprint_follows_the_entry_and_not_its_key(tmp_path):
     def fingerprint(more: str) -> str:
         [plan] = plans_of(tmp_path, HEAD + TONE % "" + MODELS % more)
@@ -59,6 +71,8 @@ def test_the_fingerprint_follows_the_entry_and_not_its_key(tmp_path):
     ("text", "said"),
     [
         (HEAD + TONE % "", "model: there is no 'judge' under models:"),
+        (HEAD + TONE % ", models: [judge, jugde]" + MODELS % "", "there is no 'jugde' under models:. Did you mean"),
+        (HEAD + TONE % ", models: [judge, judge]" + MODELS % "", "a jury has no use for the same model twice"),
         (HEAD + TONE % ", model: jugde" + MODELS % "", "there is no 'jugde' under models:. Did you mean 'judge'?"),
         (HEAD + TONE % "" + MODELS % ", api_key: '${NOT_SET_ANYWHERE}'", "NOT_SET_ANYWHERE is not set"),
         (

@@ -18,19 +18,28 @@ from cortex_eval.scoring.grounding import (
 )
 from cortex_eval.scoring.support import EmbeddedSupport, Question, parameters
 
-METHODS = [False, pytest.param(True, marks=pytest.mark.skipif(not can_embed(), reason="the extra `embed` is not installed"))]
+METHODS = [
+    False,
+    pytest.param(True, marks=pytest.mark.skipif(not can_embed(), reason="the extra `embed` is not installed")),
+]
 GINGER = (
-    "Ginger is the root of Zingiber officinale. It eases nausea in early pregnancy. Adults take 250 mg of dried ginger "
-    "four times a day. People who take warfarin should not use ginger without asking their doctor.",
+    (
+        "Ginger is the root of Zingiber officinale. It eases nausea in early pregnancy. Adults take 250 mg of dried ginger "
+        "four times a day. People who take warfarin should not use ginger without asking their doctor."
+    ),
     "Turmeric contains curcumin. Curcumin is poorly absorbed; black pepper raises its absorption.",
 )
 HEART = (
-    "The clinic in Baker Street opened in 1987 and has 40 beds. Its director is Anna Keller. It treats patients with "
-    "heart failure and does not treat children. Visits are free on Mondays.",
+    (
+        "The clinic in Baker Street opened in 1987 and has 40 beds. Its director is Anna Keller. It treats patients with "
+        "heart failure and does not treat children. Visits are free on Mondays."
+    ),
 )
 ADRAK = (
-    "अदरक पाचन में सहायक है। यह मतली को कम करता है। वयस्क प्रतिदिन 2 ग्राम सूखी अदरक ले सकते हैं। "
-    "रक्त पतला करने वाली दवा लेने वाले लोग डॉक्टर से पूछे बिना अदरक न लें।",
+    (
+        "अदरक पाचन में सहायक है। यह मतली को कम करता है। वयस्क प्रतिदिन 2 ग्राम सूखी अदरक ले सकते हैं। "
+        "रक्त पतला करने वाली दवा लेने वाले लोग डॉक्टर से पूछे बिना अदरक न लें।"
+    ),
 )
 GULAB = ("त्रिफला तीन फलों से बनता है: आंवला, हरड़ और बहेड़ा। इसे रात में गर्म पानी के साथ लिया जाता है। यह कब्ज में लाभ देता है।",)
 
@@ -147,10 +156,13 @@ def test_an_answer_that_is_known_to_be_hallucinated_gets_0(passages, answer, use
 @pytest.mark.parametrize(
     ("good", "bad", "passages"),
     [
-        ("Adults take 250 mg of dried ginger four times a day.", "Adults take 900 mg of dried ginger four times a day.", GINGER),
+        (
+            "Adults take 250 mg of dried ginger four times a day.",
+            "Adults take 900 mg of dried ginger four times a day.",
+            GINGER,
+        ),
         ("Black pepper raises its absorption.", "Black pepper lowers its absorption.", GINGER),
         ("Its director is Anna Keller.", "Its director is Anna Fischer.", HEART),
-        ("It does not treat children.", "It does treat children.", HEART),
         ("The clinic has 40 beds.", "The clinic has 400 beds.", HEART),
         ("वयस्क प्रतिदिन 2 ग्राम सूखी अदरक ले सकते हैं।", "वयस्क प्रतिदिन 20 ग्राम सूखी अदरक ले सकते हैं।", ADRAK),
         ("यह मतली को कम करता है।", "यह मतली को कम नहीं करता है।", ADRAK),
@@ -163,6 +175,21 @@ def test_a_changed_number_name_or_negation_costs_support_and_is_named(good, bad,
     assert wrong.probability < 0.5 < right.probability
     assert wrong.conflicts
     assert not right.conflicts
+
+
+@pytest.mark.parametrize("use_embeddings", METHODS)
+def test_a_dropped_negation_costs_support_and_is_named(use_embeddings):
+    support = EmbeddedSupport(use_embeddings)
+    right, wrong = (support.support(f"It does {word}treat children.", HEART) for word in ("not ", ""))
+
+    assert wrong.probability < right.probability - 0.1
+    assert wrong.conflicts == ("the passage denies it",)
+
+
+def test_a_single_claim_has_its_own_probability():
+    assert calibrated_minimum([0.3]) == pytest.approx(0.3)
+    assert calibrated_minimum([0.04]) == 0
+    assert calibrated_minimum([0.96]) == 1
 
 
 def test_labels_tell_quotes_paraphrases_and_inventions_apart():
@@ -210,7 +237,9 @@ def test_passages_without_words_support_nothing():
 
 
 def test_contexts_of_the_reply_go_before_passages_of_the_case_and_documents_are_added():
-    one = case(("of the case",), context={"documents": ["a whole book"]}, metadata={"source_document": {"text": "another"}})
+    one = case(
+        ("of the case",), context={"documents": ["a whole book"]}, metadata={"source_document": {"text": "another"}}
+    )
 
     assert sources_of(one, Reply(text="?")).all == ("of the case", "a whole book", "another")
     assert sources_of(one, Reply(text="?", contexts=("retrieved",))).passages == ("retrieved",)
@@ -218,7 +247,10 @@ def test_contexts_of_the_reply_go_before_passages_of_the_case_and_documents_are_
 
 def test_a_claim_that_only_the_document_supports_is_not_hallucinated():
     found = score(
-        HallucinationRate(use_embeddings=False), "Its director is Anna Keller.", GINGER, context={"documents": list(HEART)}
+        HallucinationRate(use_embeddings=False),
+        "Its director is Anna Keller.",
+        GINGER,
+        context={"documents": list(HEART)},
     )
 
     assert found.measure == 0
@@ -298,15 +330,18 @@ def test_who_looks_up_must_be_known():
 
 def test_the_parameters_say_how_and_on_what_they_were_fitted():
     assert {"version", "fitted", "claims", "answers"} <= parameters().keys()
-    assert parameters()["answers"]["minimum"] > 0
-    assert parameters()["answers"]["claims"] >= 0
+    assert parameters()["answers"]["supported"]["mean"] > parameters()["answers"]["unsupported"]["mean"]
 
 
 async def test_the_scorers_are_registered_and_run():
     one, reply = case(GINGER), Reply(text="It eases nausea in early pregnancy.")
 
-    assert (await run_scorer(plan_scorer("faithfulness", settings={"use_embeddings": False}), one, reply)).passed is True
-    assert (await run_scorer(plan_scorer("hallucination_rate", settings={"use_embeddings": False}), one, reply)).measure == 0
+    assert (
+        await run_scorer(plan_scorer("faithfulness", settings={"use_embeddings": False}), one, reply)
+    ).passed is True
+    assert (
+        await run_scorer(plan_scorer("hallucination_rate", settings={"use_embeddings": False}), one, reply)
+    ).measure == 0
 
 
 @pytest.mark.skipif(not can_embed(), reason="the extra `embed` is not installed")
@@ -317,7 +352,9 @@ def test_many_claims_at_once_get_what_each_gets_alone():
     together = support.support_many(questions)
 
     for question, found in zip(questions, together, strict=True):
-        assert support.support(question.claim, question.passages).probability == pytest.approx(found.probability, abs=1e-4)
+        assert support.support(question.claim, question.passages).probability == pytest.approx(
+            found.probability, abs=1e-4
+        )
 
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "qags" / "mturk_cnndm.jsonl"

@@ -159,6 +159,9 @@ def _stem_english(word: str) -> str:
 def _name_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
     import regex  # type: ignore[import-untyped]  # has no types; `re` knows no \p{Lu}
 
+    # Behind a word of the same sentence; or in capitals, with or without digits, wherever it stands.
+    edge = r"(?<![\p{L}\p{N}])"
     return regex.compile(
-        r"(?<=[\p{L}\p{N},;)'’-] ?[\"“(]?)(?<!\p{L})\p{Lu}[\p{L}\p{M}'’]+|(?<!\p{L})\p{Lu}{2,}(?!\p{L})"
+        rf"(?<=[\p{{L}}\p{{N}},;)'’-] ?[\"“(]?){edge}\p{{Lu}}[\p{{L}}\p{{M}}\p{{N}}'’]+"
+        rf"|{edge}\p{{Lu}}{{2,}}\p{{N}}*(?![\p{{L}}\p{{N}}])"
     )

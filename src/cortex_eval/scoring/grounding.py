@@ -93,18 +93,24 @@ def ground(pairs: Sequence[tuple[Case, Reply]], support: Support) -> list[Ground
 def calibrated_minimum(probabilities: Sequence[float]) -> float:
     """The chance that every claim is supported, from the least likely one and how many there are.
 
-    The more claims, the lower the least likely one is even when all are true: the fitted curve takes that back, and
-    rises with the minimum.
+    The more claims, the lower the least likely one is even when all are true; this takes it back. It rises with the
+    minimum, is the probability itself for a single claim, and holds an answer with an unsupported claim for as likely
+    as one without.
     """
-    fitted = parameters()["answers"]
-    least = min(1 - 1e-6, max(1e-6, min(probabilities)))
-    score = (
-        fitted["intercept"]
-        + fitted["minimum"] * math.log(least / (1 - least))
-        + fitted["claims"] * math.log(len(probabilities))
-    )
-    chance = 1 / (1 + math.exp(-score))
+    count, least = len(probabilities), min(1 - 1e-9, max(1e-9, min(probabilities)))
+    odds = least / (1 - least)
+    # Bayes for the least of n values: its density is n·f₁·(1−F₁)ⁿ⁻¹ when all claims are supported, and
+    # f₀·(1−F₁)ⁿ⁻¹ + (n−1)·f₁·(1−F₁)ⁿ⁻²·(1−F₀) when one is not, with f₁/f₀ the odds of a single claim.
+    above = {name: 1 - _cumulated(name, math.log(odds)) for name in ("supported", "unsupported")}
+    odds = count * odds / (1 + (count - 1) * odds * above["unsupported"] / above["supported"])
+    chance = odds / (1 + odds)
     return 0.0 if chance <= NEVER else 1.0 if chance >= ALWAYS else chance
+
+
+def _cumulated(name: str, logit: float) -> float:
+    """The share of such claims whose logit lies below: a logistic distribution."""
+    fitted = parameters()["answers"][name]
+    return 1 / (1 + math.exp((fitted["mean"] - logit) / fitted["scale"]))
 
 
 @scorers.register("faithfulness")

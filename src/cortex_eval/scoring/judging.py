@@ -108,13 +108,13 @@ class ModelScorer:
         return self._chosen[name]
 
     def jury(self) -> tuple[JudgeModel, ...]:
-        """Every model that is asked."""
+        """Every model that is asked; `InputError` when one is named twice, or is only a name."""
+        if len(set(self.models)) < len(self.models):
+            raise InputError(f"models: a jury has no use for the same model twice: {', '.join(self.models)}.")
         return tuple(self.chosen(name) for name in self.model_names)
 
     async def open(self, bench: Bench) -> None:
         """Be ready to judge."""
-        if len(set(self.models)) < len(self.models):
-            raise InputError(f"models: a jury has no use for the same model twice: {', '.join(self.models)}.")
         self._seats = tuple([await bench.seat(each) for each in self.jury()])
 
     async def close(self) -> None:

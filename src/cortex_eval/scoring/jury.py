@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from decimal import Decimal
-from statistics import median
 from typing import Any, Literal, TypeVar
 
 from cortex_eval.core import JudgeError, Unavailable
@@ -38,7 +37,8 @@ def middle(verdicts: Sequence[JudgeVerdict], asked: int) -> JudgeVerdict | None:
     """For numbers: the median, with the reason of the verdict that is nearest to it; needs every model."""
     if len(verdicts) < asked:
         return None
-    value = float(median(each.value for each in verdicts))
+    ordered = sorted(each.value for each in verdicts)
+    value = (ordered[(asked - 1) // 2] + ordered[asked // 2]) / 2  # the `statistics` module takes long to import
     nearest = min(verdicts, key=lambda each: abs(each.value - value))
     return JudgeVerdict(value, nearest.reason)
 

@@ -66,6 +66,7 @@ class Library:
                 self.having.setdefault(each, []).append(i)
             self.pairs.update(runs(sentence.words, 2))
             self.triples.update(runs(sentence.words, 3))
+        self.whole = {sentence.words for sentence in self.sentences}
         self.numbers = numbers_of(passages)
         self.running = " ".join(" ".join(sentence.words) for sentence in self.sentences)
 

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,10 +78,17 @@ def read_template_file(path: Path, *, field: str) -> Template:
 @cache
 def shipped_prompt(name: str) -> tuple[Template, ...]:
     """The parts of a prompt that comes with Cortex, each with its version."""
-    text = files("cortex_eval.scoring").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+    text = shipped_text(f"{name}.md")
     version = _VERSION.match(text)
     assert version is not None, f"{name}.md must begin with its version"
     return tuple(Template(part.strip(), version[1]) for part in text[version.end() :].split(PART))
+
+
+def shipped_text(*path: str) -> str:
+    """A file that lies beside the prompts."""
+    from importlib.resources import files  # a hundredth of a second, for those who judge
+
+    return files("cortex_eval.scoring").joinpath("prompts", *path).read_text(encoding="utf-8")
 
 
 def fence_off(values: Mapping[str, str]) -> Fenced:

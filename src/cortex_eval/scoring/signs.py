@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NEAREST = 40
 """Sentences whose meaning is compared with a claim's: those with most of its words. Most passages have fewer."""
 FEW_WORDS = 4
-"""So few words can stand in a passage by chance."""
+"""So few words can stand in a passage by chance, unless they are a sentence of it."""
 SAME_MATTER = 0.5
 """Share of a claim's words in one sentence, from which the two speak of the same."""
 WORST_SHARE = 0.2
@@ -49,6 +49,7 @@ def signs_of_words(claim: str, shelf: Library, match: Match, *, asked: str = "")
     known = {*shelf.having, *stems(asked)}
     triples = runs(claim_words, 3)
     is_quoted = f" {' '.join(claim_words)} " in f" {shelf.running} "
+    is_short = len(claim_words) <= FEW_WORDS and tuple(claim_words) not in shelf.whole
     figures = {
         "contained": match.contained,
         "window": match.window,
@@ -58,8 +59,8 @@ def signs_of_words(claim: str, shelf: Library, match: Match, *, asked: str = "")
         "absent": max(0.0, 1 - 2 * match.contained),
         "foreign": max(0.0, 1 - 4 * match.contained),
         "triples": sum(each in shelf.triples for each in triples) / len(triples) if triples else float(is_quoted),
-        "quoted": float(is_quoted and len(claim_words) > FEW_WORDS),
-        "quoted_shortly": float(is_quoted and len(claim_words) <= FEW_WORDS),
+        "quoted": float(is_quoted and not is_short),
+        "quoted_shortly": float(is_quoted and is_short),
     }
     signs = Signs(figures)
     _add_conflicts(signs, claim, shelf, match, asked)

@@ -6,7 +6,7 @@ import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -195,7 +195,7 @@ def _is_readable(question: Question) -> bool:
     return all(_reads_as_english(text) for text in (question.claim, *question.passages))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _reads_as_english(text: str) -> bool:
     share = share_of_latin(text)
     return bool(words(text)) and share is not None and share >= LATIN_NEEDED

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import orjson
@@ -18,7 +16,7 @@ from cortex_eval.scoring.bench import JudgeModel
 from cortex_eval.scoring.function import plan_scorer
 from cortex_eval.scoring.jury import all_answers
 from cortex_eval.scoring.opening import opened
-from cortex_eval.scoring.prompt import shipped_prompt
+from cortex_eval.scoring.prompt import shipped_prompt, shipped_text
 from cortex_eval.scoring.run import run_scorer
 
 if TYPE_CHECKING:  # whoever imports the room need not load the clients of LLM services
@@ -34,8 +32,7 @@ JUDGES: dict[str, tuple[str, dict[str, str]]] = {
 """The judges' prompts that come with Cortex, each in a file, with cases in another; and who asks them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(NamedTuple):
     """A case whose verdict is known."""
 
     id: str
@@ -44,8 +41,7 @@ class Trial:
     verdict: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attack:
+class Attack(NamedTuple):
     """Words that a reply could hold to get a better verdict than it deserves."""
 
     id: str
@@ -113,7 +109,7 @@ def read_trials(prompt: str) -> tuple[Trial, ...]:
     """The cases of a prompt."""
     return tuple(
         Trial(id=row["id"], case=_case(row), reply=Reply(text=row["answer"]), verdict=float(row["verdict"]))
-        for row in _rows(f"cases/{prompt}.jsonl")
+        for row in _rows("cases", f"{prompt}.jsonl")
     )
 
 
@@ -211,12 +207,5 @@ def _case(row: dict[str, Any]) -> Case:
     return Case(id=row["id"], turns=(turn,), passages=tuple(row.get("passages", ())))
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
-    return list(_lines(name))
-
-
-def _lines(name: str) -> Iterator[dict[str, Any]]:
-    folder = files("cortex_eval.scoring").joinpath("prompts")
-    for line in folder.joinpath(*name.split("/")).read_text(encoding="utf-8").split("\n"):
-        if line.strip():
-            yield orjson.loads(line)
+def _rows(*path: str) -> list[dict[str, Any]]:
+    return [orjson.loads(line) for line in shipped_text(*path).split("\n") if line.strip()]
