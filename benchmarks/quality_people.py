@@ -12,7 +12,7 @@ from cortex_eval.core import Case, Expected, Reply, Turn
 from cortex_eval.scoring import bleu, chrf, rouge_l, words
 from cortex_eval.scoring.claims import take_apart
 from cortex_eval.scoring.embedding import MiniLM, Tokens, load_embedder
-from cortex_eval.scoring.grounding import Faithfulness, ground
+from cortex_eval.scoring.grounding import Faithfulness, calibrated_minimum, ground
 from cortex_eval.scoring.support import EmbeddedSupport
 from cortex_eval.stats import spearman
 
@@ -224,11 +224,8 @@ def _by_meaning(summaries: Sequence[Summary]) -> dict[str, list[float]]:
         "word pieces matched, source": [greedy(each.text, each.source) for each in summaries],
         "mean support of the claims in the source": support,
         "`faithfulness` to the source": [
-            0.0 if value is None else value
-            for value in values_of(
-                [Answer(question="", passages=(each.source,), text=each.text, is_supported=True) for each in summaries],
-                use_embeddings=True,
-            )
+            calibrated_minimum([each.probability for each in found.supported]) if found.supported else 0.0
+            for found in grounded
         ],
         "half word pieces, half mean support": [a + b for a, b in zip(best_match, support, strict=True)],
     }

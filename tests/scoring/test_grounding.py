@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cortex_eval.core import Case, InputError, Reply
 from cortex_eval.scoring import can_embed, plan_scorer, run_scorer
-from cortex_eval.scoring.claims import sentences, take_apart
+from cortex_eval.scoring.claims import sentences, take_apart, without_references
 from cortex_eval.scoring.facts import missing_quantities, names, numbers_of, opposed, stem
 from cortex_eval.scoring.grounding import (
     Faithfulness,
@@ -24,15 +24,15 @@ METHODS = [
 ]
 GINGER = (
     (
-        "Ginger is the root of Zingiber officinale. It eases nausea in early pregnancy. Adults take 250 mg of dried ginger "
-        "four times a day. People who take warfarin should not use ginger without asking their doctor."
+        "Ginger is the root of Zingiber officinale. It eases nausea in early pregnancy. Adults take 250 mg of dried "
+        "ginger four times a day. People who take warfarin should not use ginger without asking their doctor."
     ),
     "Turmeric contains curcumin. Curcumin is poorly absorbed; black pepper raises its absorption.",
 )
 HEART = (
     (
-        "The clinic in Baker Street opened in 1987 and has 40 beds. Its director is Anna Keller. It treats patients with "
-        "heart failure and does not treat children. Visits are free on Mondays."
+        "The clinic in Baker Street opened in 1987 and has 40 beds. Its director is Anna Keller. It treats patients "
+        "with heart failure and does not treat children. Visits are free on Mondays."
     ),
 )
 ADRAK = (
@@ -125,9 +125,25 @@ def test_only_sentences_that_state_something_are_claims():
     assert [claim.text for claim in found.claims] == ["Ginger eases nausea."]
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Ginger eases nausea (passage 1 and 3).",
+        "Ginger eases nausea [2].",
+        "Based on the given passages, Ginger eases nausea.",
+        "According to passage 2, Ginger eases nausea.",
+        "Ginger eases nausea, as mentioned in passage 2.",
+    ],
+)
+def test_where_a_claim_says_that_it_is_from_is_no_part_of_it(claim):
+    assert without_references(claim).replace(" .", ".") == "Ginger eases nausea."
+
+
 def test_numbers_are_compared_across_spellings_scripts_and_units():
     assert missing_quantities("1000 mg for five days", numbers_of(["1,000 mg, 5 days"])) == []
     assert missing_quantities("२.५ ग्राम", numbers_of(["2.5 ग्राम"])) == []
+    assert missing_quantities("350°F", numbers_of(["350 degrees"])) == []
+    assert missing_quantities("20°C", numbers_of(["20°F"])) == ["20°c"]
     assert missing_quantities("5 g", numbers_of(["5 mg"])) == ["5 g"]
     assert missing_quantities("in 1986", numbers_of(["in 1987"])) == ["1986"]
 
@@ -237,12 +253,17 @@ def test_passages_without_words_support_nothing():
 
 
 def test_contexts_of_the_reply_go_before_passages_of_the_case_and_documents_are_added():
-    one = case(
-        ("of the case",), context={"documents": ["a whole book"]}, metadata={"source_document": {"text": "another"}}
-    )
+    book, other = "The whole text of a book.", "And that of another one."
+    one = case(("of the case",), context={"documents": [book]}, metadata={"source_documents": [{"text": other}]})
 
-    assert sources_of(one, Reply(text="?")).all == ("of the case", "a whole book", "another")
+    assert sources_of(one, Reply(text="?")).all == ("of the case", book, other)
     assert sources_of(one, Reply(text="?", contexts=("retrieved",))).passages == ("retrieved",)
+
+
+def test_the_name_of_a_document_is_no_document():
+    one = case(metadata={"documents": ["handbook.pdf", "policy 7"], "document": "a"})
+
+    assert sources_of(one, Reply(text="?")).all == ()
 
 
 def test_a_claim_that_only_the_document_supports_is_not_hallucinated():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from judges_at_work import judged_by, score_by, shown
 
-from cortex_eval.core import Case, InputError, JudgeError, Reply, Turn
+from cortex_eval.core import Case, Criterion, Expected, InputError, JudgeError, Reply, Turn
 from cortex_eval.llm import Prices
 from cortex_eval.scoring import plan_scorer, run_scorer, scorers
 from cortex_eval.scoring.judge import Judge
@@ -266,3 +267,20 @@ def test_the_fingerprint_changes_with_the_jury():
     ]
 
     assert len(set(prints)) == 3
+
+
+# What it would take
+
+
+def test_how_much_would_be_told_is_known_for_every_call_before_anybody_is_asked():
+    rubric = tuple(Criterion(criterion=f"Is it {word}?") for word in ("kind", "short", "true"))
+    case = replace(CASE, turns=(replace(CASE.turns[0], expected=Expected(answer="On weekdays.", rubric=rubric)),))
+    counts = {
+        name: len(scorers.build(name, {}).characters(case, [REPLY]))
+        for name in ("faithfulness_judge", "relevance_judge", "rubric", "pairwise")
+    }
+
+    assert counts == {"faithfulness_judge": 1, "relevance_judge": 1, "rubric": 3, "pairwise": 2}
+    assert Judge(prompt="{answer}").characters(case, [REPLY])[0] > len(REPLY.text)
+    assert Judge(prompt="{answer} {contexts}").characters(case, [REPLY]) == []
+    assert FaithfulnessJudge().characters(case, [Reply(text="")]) == []

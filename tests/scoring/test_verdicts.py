@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cortex_eval.core import JudgeError
@@ -161,6 +161,9 @@ def test_half_a_character_in_the_reason_can_be_stored():
 
 
 @given(st.floats(0, 1), st.text(max_size=60), st.text(alphabet=st.characters(exclude_characters="{}<"), max_size=40))
+@example(0.0, "", "Infinity")
+@example(0.5, "", "9" * 40)
+@example(0.5, "", "[Infinity")
 def test_whatever_a_judge_writes_around_it_one_object_reads_back_equal(score, reason, around):
     text = f"{around}\n{json.dumps({'reason': reason, 'score': score})}\n{around}"
 

@@ -61,6 +61,8 @@ _SMALL_TALK = (
     r"hello|hi|hey|dear \w+|thank you|thanks|you(?:'re| are) welcome|sure|of course|certainly|okay|ok",
     r"good (?:morning|evening|question|luck)|great question|(?:i(?:'m| am) )?(?:happy|glad) to help(?: you)?",
     r"(?:i )?hope (?:this|that|it)(?: \w+){0,4}",
+    r"if you have (?:any )?(?:other|further|more)? ?(?:questions?|concerns?)\b.*",
+    r"(?:therefore, )?i am able to answer\b.*",
     r"(?:please )?(?:let me know|feel free|do not hesitate|don't hesitate)\b.*",
     (
         rf"(?:based on|according to|in) (?:the |these |this )?(?:given |provided |above |retrieved )?{_SOURCE}"
@@ -74,6 +76,20 @@ _SMALL_TALK = (
     ),
     r"(?:कृपया )?(?:अपने |किसी )?(?:डॉक्टर|चिकित्सक|वैद्य) से (?:सलाह|परामर्श|संपर्क) (?:लें|करें|लीजिए|कीजिए)",
     r"(?:माफ़?|क्षमा) ?(?:कीजिए|करें|कीजिये)|(?:मुझे )?खेद है|नमस्ते|नमस्कार|धन्यवाद|शुक्रिया|ज़रूर|जरूर|अवश्य|ठीक है",
+)
+
+
+# Where a claim says that it is from, which is no part of what it says.
+_NUMBERED = (
+    r"(?:passages?|contexts?|documents?|sources?) (?:\d+|one|two|three)(?:(?:, | and | & |, and )(?:passages? )?\d+)*"
+)
+_REFERENCES = (
+    rf"\((?:see |from )?{_NUMBERED}\)|\[\d+(?:, ?\d+)*\]",
+    rf",? (?:as |which is )?(?:mentioned|stated|described|noted|suggested) in (?:the )?{_NUMBERED}",
+    (
+        rf"^(?:based on|according to|as per|from|in) (?:the )?(?:(?:given|provided|above|retrieved) )?(?:{_NUMBERED}|{_SOURCE})"
+        r"(?: provided| given| above)?, ?"
+    ),
 )
 
 
@@ -131,6 +147,11 @@ def sentences(text: str) -> list[Claim]:
 def is_refusal(sentence: str) -> bool:
     """Whether the sentence says that the answer is not known or not given."""
     return _refusal_pattern().search(_plain(sentence)) is not None
+
+
+def without_references(claim: str) -> str:
+    """The claim without what it says of where it is from: `(passage 2)`, `[1]`, `Based on the given passages,`."""
+    return _reference_pattern().sub("", claim).strip() or claim
 
 
 def _sentence_ends(text: str, start: int, end: int) -> list[int]:
@@ -193,3 +214,8 @@ def _refusal_pattern() -> re.Pattern[str]:
 @cache
 def _small_talk_pattern() -> re.Pattern[str]:
     return re.compile("|".join(_SMALL_TALK))
+
+
+@cache
+def _reference_pattern() -> re.Pattern[str]:
+    return re.compile("|".join(_REFERENCES), re.IGNORECASE)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from cortex_eval.scoring.quantities import quantities, spoken_numbers
 from cortex_eval.scoring.words import STOP_WORDS, words
 
+_DEGREES = frozenset({"degree", "°C", "°F"})
 REACH = 3
 """So many words a negation takes back."""
 _NEGATIONS_TEXT = """
@@ -75,13 +76,18 @@ def missing_quantities(claim: str, known: Mapping[Decimal, AbstractSet[str | Non
     A number in words is looked for like one in digits; *one*, which is an article more often, is not.
     """
     missing = [
-        text
-        for value, unit, text in quantities(claim)
-        if value not in known or (unit and None not in known[value] and unit not in known[value])
+        text for value, unit, text in quantities(claim) if value not in known or not _is_known(unit, known[value])
     ]
     # Of `twenty five` the numbers 20, 5 and 25 are read: it is missing only when none of them is there.
     spoken = spoken_numbers(claim) - {Decimal(1)}
     return missing + ([f"{max(spoken):f}"] if spoken and not spoken & known.keys() else [])
+
+
+def _is_known(unit: str | None, units: AbstractSet[str | None]) -> bool:
+    """Whether a number with this unit can be meant; one without a unit can be anything, and `350 degrees` be 350 °F."""
+    if unit is None or None in units or unit in units:
+        return True
+    return "degree" in {unit, *units} and bool(_DEGREES & {unit}) and bool(_DEGREES & units)
 
 
 def names(text: str) -> list[str]:

@@ -14,12 +14,15 @@ from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.claims import Claim, TakenApart, take_apart
 from cortex_eval.scoring.embedding import can_embed
 from cortex_eval.scoring.support import EmbeddedSupport, Question, Support, Supported, parameters
+from cortex_eval.scoring.words import words
 from cortex_eval.stats import Estimate, estimate
 
 BY = ("embedded",)
 """Who may look the claims up."""
-DOCUMENT_KEYS = ("documents", "source_documents", "full_documents", "document", "source_document")
+DOCUMENT_KEYS = ("documents", "source_documents", "full_documents")
 """Under which full source documents are looked for in a case's context and metadata."""
+SHORTEST_DOCUMENT = 5
+"""In words; less is the name of a document."""
 NEVER, ALWAYS = 0.05, 0.95
 """A support at or below the first counts as none, at or above the second as full."""
 LABELS = ("grounded", "paraphrased", "inferred", "hallucinated")
@@ -61,13 +64,13 @@ class Grounding(NamedTuple):
 
 
 def sources_of(case: Case, reply: Reply) -> Sources:
-    """The passages and documents that the reply may rest on; empty ones are left out."""
+    """The passages and documents that the reply may rest on; empty passages and mere names are left out."""
     passages = tuple(each for each in (reply.contexts or case.passages) if each.strip())
     documents: list[str] = []
     for kept in (case.context, case.metadata):
         for key in DOCUMENT_KEYS:
             documents += _texts(kept.get(key))
-    return Sources(passages, tuple(each for each in dict.fromkeys(documents) if each.strip()))
+    return Sources(passages, tuple(each for each in dict.fromkeys(documents) if len(words(each)) >= SHORTEST_DOCUMENT))
 
 
 def ground(pairs: Sequence[tuple[Case, Reply]], support: Support) -> list[Grounding]:

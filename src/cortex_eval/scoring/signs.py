@@ -16,10 +16,13 @@ from cortex_eval.scoring.facts import (
     stem,
     stems,
 )
-from cortex_eval.scoring.library import Library, Match, runs, weight
+from cortex_eval.scoring.library import Library, Match, runs
 from cortex_eval.scoring.words import words
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from cortex_eval.scoring.embedding import Tokens
 
 NEAREST = 40
@@ -28,8 +31,6 @@ FEW_WORDS = 4
 """So few words can stand in a passage by chance, unless they are a sentence of it."""
 SAME_MATTER = 0.5
 """Share of a claim's words in one sentence, from which the two speak of the same."""
-WORST_SHARE = 0.2
-"""Of the word pieces of a claim: a claim is wrong where its worst words are, not on average."""
 
 
 @dataclass(slots=True)
@@ -44,9 +45,7 @@ class Signs:
 
 def signs_of_words(claim: str, shelf: Library, match: Match, *, asked: str = "") -> Signs:
     """What the words alone tell, in any script."""
-    claim_words, claim_stems = words(claim), set(stems(claim))
-    total = sum(weight(each) for each in claim_stems) or 1.0
-    known = {*shelf.having, *stems(asked)}
+    claim_words = words(claim)
     triples = runs(claim_words, 3)
     is_quoted = f" {' '.join(claim_words)} " in f" {shelf.running} "
     is_short = len(claim_words) <= FEW_WORDS and tuple(claim_words) not in shelf.whole
@@ -54,7 +53,6 @@ def signs_of_words(claim: str, shelf: Library, match: Match, *, asked: str = "")
         "contained": match.contained,
         "window": match.window,
         "sentence": match.sentence,
-        "asked": sum(weight(each) for each in claim_stems if each in known) / total,
         # A claim of which half the words are missing, and one of which nearly all are.
         "absent": max(0.0, 1 - 2 * match.contained),
         "foreign": max(0.0, 1 - 4 * match.contained),
@@ -101,29 +99,21 @@ def add_meaning(signs: Signs, claim: Tokens, sentences: Mapping[int, Tokens], ma
     order = sorted(sentences)
     cosines = np.array([sentences[i].whole for i in order]) @ claim.whole
     signs.closest = order[int(cosines.argmax())]
-    near = {*range(match.best_window.first, match.best_window.last + 1), match.best_sentence, signs.closest}
-    of_near = _closeness(claim, [sentences[i] for i in sorted(near) if i in sentences])
-    of_all = _closeness(claim, [sentences[i] for i in order])
+    window = range(match.best_window.first, match.best_window.last + 1)
+    near = {match.best_sentence, signs.closest, *(i for i in window if i in sentences)}
     signs.figures |= {
         "cosine": float(cosines.max()),
-        "near": float(of_near.mean()),
-        "near_worst": _worst(of_near),
-        "near_least": float(of_near.min()),
-        "all": float(of_all.mean()),
+        "least": float(_closeness(claim, [sentences[i] for i in sorted(near)]).min()),
+        "mean": float(_closeness(claim, [sentences[i] for i in order]).mean()),
     }
 
 
-def _closeness(claim: Tokens, sentences: Sequence[Tokens]):  # type: ignore[no-untyped-def]  # an array of numpy, imported late
+def _closeness(claim: Tokens, sentences: Sequence[Tokens]) -> npt.NDArray[np.float32]:
     """For each word piece of the claim, the cosine to the closest one in the sentences (as in BERTScore)."""
     import numpy as np
 
     pieces = np.concatenate([each.pieces for each in sentences])
     if not len(pieces) or not len(claim.pieces):
-        return np.zeros(1)
-    return (claim.pieces @ pieces.T).max(axis=1)
-
-
-def _worst(closeness) -> float:  # type: ignore[no-untyped-def]  # as above
-    import numpy as np
-
-    return float(np.sort(closeness)[: max(1, round(len(closeness) * WORST_SHARE))].mean())
+        return np.zeros(1, dtype=np.float32)
+    closest: npt.NDArray[np.float32] = (claim.pieces @ pieces.T).max(axis=1)
+    return closest

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Protocol
 
+from cortex_eval.scoring.claims import without_references
 from cortex_eval.scoring.embedding import MiniLM, Tokens, can_embed, load_embedder
 from cortex_eval.scoring.facts import stems
 from cortex_eval.scoring.library import Library, Match, Window, library
@@ -114,11 +115,13 @@ def look_up(question: Question) -> _LookedUp | None:
 def _said(question: Question) -> str:
     """What is claimed: *yes* and *no* claim what was asked."""
     is_bare = set(words(question.claim)) <= _YES_OR_NO
-    return question.asked if is_bare and words(question.asked) else question.claim
+    return question.asked if is_bare and words(question.asked) else without_references(question.claim)
 
 
 def compare_meanings(looked_up: Sequence[_LookedUp]) -> None:
     """Add the signs that the embeddings give; each text is embedded once."""
+    if not looked_up:
+        return  # nor need the model be loaded
     nearest = [each.shelf.nearest(stems(each.claim), NEAREST) for each in looked_up]
     texts = list(
         dict.fromkeys(

@@ -103,7 +103,9 @@ def read_object(text: str, *, finish_reason: str | None = None) -> dict[str, Any
     except RecursionError:
         raise no_verdict("unparseable", "it is nested too deep", text) from None
     except _Flaw as flaw:
-        raise no_verdict(flaw.kind, str(flaw), text) from None
+        if answer.startswith("{") or "{" not in answer:
+            raise no_verdict(flaw.kind, str(flaw), text) from None
+        value = _object_within(answer, text)  # the flaw is in the preamble
     if not isinstance(value, dict):
         raise no_verdict("wrong_type", "it is JSON, but not an object", text)
     return value

@@ -104,6 +104,7 @@ class Target(ABC):
 targets: Registry[Target] = Registry(
     "kind of target",
     {
+        "agent": "cortex_eval.targets.agent",
         "chat": "cortex_eval.targets.chat",
         "chatbot": "cortex_eval.targets.http",
         "command": "cortex_eval.targets.command",

@@ -20,7 +20,8 @@ from cortex_eval.targets.mapping import (
 )
 
 
-def _headers(given: Mapping[str, str], key: Secret | None) -> dict[str, str]:
+def request_headers(given: Mapping[str, str], key: Secret | None) -> dict[str, str]:
+    """The headers of every call; `InputError` for one that cannot be sent."""
     headers = dict(given)
     for name, value in headers.items():
         if not value.isprintable() or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
@@ -32,12 +33,13 @@ def _headers(given: Mapping[str, str], key: Secret | None) -> dict[str, str]:
     return headers
 
 
-def _travelling(headers: Mapping[str, str], turns: Conversation) -> dict[str, str]:
+def travelling(headers: Mapping[str, str], turns: Conversation) -> dict[str, str]:
     """The headers of one call: whoever is asked again, or in the same conversation, can tell."""
     return {**headers, "Idempotency-Key": turns.idempotency_key, "X-Session-Id": turns.session_id}
 
 
-def _noted(reply: Reply, encoding: str) -> Reply:
+def noted(reply: Reply, encoding: str) -> Reply:
+    """The reply, with the encoding that the answer was read by where it was not UTF-8."""
     return replace(reply, metadata={**reply.metadata, "encoding": encoding}) if encoding else reply
 
 
@@ -56,14 +58,14 @@ class Chatbot(Target):
 
     def __post_init__(self) -> None:
         check_url(self.api_url)
-        self._headers = _headers(self.headers, self.api_key)
+        self._headers = request_headers(self.headers, self.api_key)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Send the seed's request; the reply's `text` must be there."""
         body = to_json({"query": turns.text, "context": turns.context, "user_id": self.test_user_id})
-        headers = _travelling(self._headers, turns)
+        headers = travelling(self._headers, turns)
         parsed = parse_json(self.api_url, await self._open_client().send("POST", self.api_url, body, headers=headers))
-        return _noted(read_plain_reply(parsed.value, where=shown(self.api_url)), parsed.encoding)
+        return noted(read_plain_reply(parsed.value, where=shown(self.api_url)), parsed.encoding)
 
 
 @targets.register("http")
@@ -89,7 +91,7 @@ class HttpTarget(Target):
         check_template(self.body, field="body")
         if "text" not in self.reply:
             raise InputError("reply: say where the text is, such as text: $.answer.")
-        self._headers = _headers(self.headers, self.api_key)
+        self._headers = request_headers(self.headers, self.api_key)
         self._paths = compile_paths(self.reply, field="reply")
 
     async def ask(self, turns: Conversation) -> Reply:
@@ -99,7 +101,7 @@ class HttpTarget(Target):
             self.method,
             self.api_url,
             None if self.method == "GET" else body,
-            headers=_travelling(self._headers, turns),
+            headers=travelling(self._headers, turns),
         )
         parsed = parse_json(self.api_url, received)
-        return _noted(read_reply(parsed.value, self._paths, where=shown(self.api_url)), parsed.encoding)
+        return noted(read_reply(parsed.value, self._paths, where=shown(self.api_url)), parsed.encoding)

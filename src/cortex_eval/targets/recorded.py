@@ -35,7 +35,7 @@ class RecordedTarget(Target):
 
     kind: ClassVar[str] = "recorded"
 
-    path: str
+    path: Path | str
     fields: Mapping[str, str] = field(default_factory=dict)
     """Parts of a reply, and `id`, `turn`, `repeat`, by the columns that hold them: `{text: bot_said}`."""
     _rows: _Jsonl | _Held | None = field(default=None, init=False, repr=False)
@@ -65,7 +65,7 @@ class RecordedTarget(Target):
         if row is None:
             where = f"case {key.id!r}" + (f", turn {key.turn}" if key.turn else "")
             raise TargetError(f"{self.path} holds no reply for {where}.", kind="not_recorded")
-        return read_row(row, self.fields, whose=self.path)
+        return read_row(row, self.fields, whose=str(self.path))
 
     def _load(self) -> _Jsonl | _Held:
         known = {*settable_names(), "id", "turn", "repeat"}
