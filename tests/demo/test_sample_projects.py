@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from cortex_eval.core import Case, InputError
-from cortex_eval.demo import copy_project, project_names
+from cortex_eval.demo import SAMPLES, copy_project, project_names
 
 
 @pytest.fixture
@@ -40,7 +40,8 @@ def words(text: str) -> set[str]:
 
 
 def test_the_names_of_the_projects_are_known() -> None:
-    assert project_names() == ("health", "starter")
+    assert project_names() == ("adversarial", "ayurveda", "bioagent", "health", "starter", "support-agent")
+    assert {*SAMPLES, "starter"} == set(project_names())
 
 
 def test_a_project_is_copied_whole(tmp_path: Path) -> None:

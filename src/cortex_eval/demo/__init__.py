@@ -1,6 +1,7 @@
-"""The embedded sample service and the sample projects."""
+"""The embedded sample services and the sample projects."""
 
 from cortex_eval.demo.project import copy_project, project_names
+from cortex_eval.demo.samples import SAMPLES, Sample, SampleService
 from cortex_eval.demo.service import HealthChatbot
 
-__all__ = ["HealthChatbot", "copy_project", "project_names"]
+__all__ = ["SAMPLES", "HealthChatbot", "Sample", "SampleService", "copy_project", "project_names"]

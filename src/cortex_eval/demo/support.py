@@ -30,7 +30,7 @@ _LONG = 60
 """Words; a longer question is taken into the ticket with everything that was found (planted, weakness 6)."""
 _ANGRY = re.compile(r"!!|\b(?:third|fourth|fifth|tenth) time\b|\b(?:ridiculous|useless|joke)\b", re.IGNORECASE)
 _RUDE = "Once more, slowly, since you obviously did not read the help page:\n"
-_HEARS_DEVICE = ("device",)
+_HEEDED = ("device",)
 """What the agent reads of a case's context; `sign_in` is not among it (planted, weakness 3)."""
 _DECLINES = (
     "I am sorry, I did not find an answer to that in our help pages. I have handed your question to the help desk, "
@@ -111,7 +111,7 @@ class SupportAgent:
 
 def reply_to(question: str, context: dict[str, Any], *, version: SupportVersion = "1") -> dict[str, Any]:  # Any: JSON
     """The agent's whole reply; the same question always gets the same one."""
-    told = " ".join(str(context[key]) for key in _HEARS_DEVICE if key in context)
+    told = " ".join(str(context[key]) for key in _HEEDED if key in context)
     best, *others = _ranked(f"{question} {told}")
     if best.score < _FLOOR:
         ticket = _ticket(question, None, (), version)
@@ -141,18 +141,18 @@ def _reply(
 
 def _ticket(question: str, page: HelpPage | None, pages: tuple[HelpPage, ...], version: SupportVersion) -> str:
     """The ticket as the agent writes it: JSON as text, for another program to read."""
-    priority = "normal" if page is None else page.priority
-    shown_priority = f'"{priority}"'
-    if version == "2" and priority == "high":
-        shown_priority = "1"  # planted: the new prompt made a number of it (weakness 7)
+    intent, priority, handoff, article = "unknown", '"normal"', True, "null"
+    if page is not None:
+        intent, priority, handoff, article = page.intent, f'"{page.priority}"', page.handoff, f'"{page.id}"'
+    if version == "2" and priority == '"high"':
+        priority = "1"  # planted: the new prompt made a number of it (weakness 7)
     summary = question
     if len(question.split()) > _LONG:
         summary = " ".join((question, *(each.passage for each in pages)))  # planted: weakness 6
     # Planted: the text is glued together, not written by a JSON library; a quotation mark breaks it (weakness 5).
     return (
-        f'{{"intent": "{page.intent if page else "unknown"}", "summary": "{summary}", "priority": {shown_priority}, '
-        f'"handoff": {"true" if page is None or page.handoff else "false"}, '
-        f'"article": {f"{chr(34)}{page.id}{chr(34)}" if page else "null"}}}'
+        f'{{"intent": "{intent}", "summary": "{summary}", "priority": {priority}, '
+        f'"handoff": {str(handoff).lower()}, "article": {article}}}'
     )
 
 

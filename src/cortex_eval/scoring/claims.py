@@ -87,8 +87,8 @@ _REFERENCES = (
     rf"\((?:see |from )?{_NUMBERED}\)|\[\d+(?:, ?\d+)*\]",
     rf",? (?:as |which is )?(?:mentioned|stated|described|noted|suggested) in (?:the )?{_NUMBERED}",
     (
-        rf"^(?:based on|according to|as per|from|in) (?:the )?(?:(?:given|provided|above|retrieved) )?(?:{_NUMBERED}|{_SOURCE})"
-        r"(?: provided| given| above)?, ?"
+        r"^(?:based on|according to|as per|from|in) (?:the )?(?:(?:given|provided|above|retrieved) )?"
+        rf"(?:{_NUMBERED}|{_SOURCE})(?: provided| given| above)?, ?"
     ),
 )
 
