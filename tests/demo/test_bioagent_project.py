@@ -315,6 +315,10 @@ def test_what_its_rules_do_not_know_is_stated_as_a_call_of_its_model_with_less_c
     assert unclear["intent"] == "DATA_SEARCH"
 
 
+def test_a_number_without_end_is_answered_too() -> None:
+    assert asked({"query": f"cancel job {'9' * 200}"})["intent"] == "JOB_CANCEL"
+
+
 @pytest.mark.parametrize("body", [{}, [], {"query": " "}, {"query": 3}])
 def test_a_body_without_a_query_is_a_bad_request(body: Any) -> None:
     assert "query" in asked(body, status=400)["error"]

@@ -46,8 +46,8 @@ _CUES: tuple[tuple[str, float, str], ...] = (
         2.2,
         r"(?:create|build|generate|make|write|design|draft|compose)(?! that)|set up|put together",
     ),
-    ("WORKFLOW_GENERATE", 2.2, r"(?:need|want) (?:a \w+ pipeline|to assemble)|workflow for|बनाओ|बना दो"),
-    ("WORKFLOW_GENERATE", 1.3, r"align|a \w+ pipeline with"),
+    ("WORKFLOW_GENERATE", 2.2, r"(?:need|want) (?:a \w+ pipeline|to assemble)|बनाओ|बना दो"),
+    ("WORKFLOW_GENERATE", 1.3, r"align|a \w+ pipeline with|workflow for"),
     (
         "WORKFLOW_CONFIGURE",
         2.1,

@@ -186,6 +186,8 @@ _FORMS = (
     _Form("job_id", r"(?:\b(?:jobs?|run)|जॉब) #?(\d+)(?: and (\d+))?", is_number=True),
     _Form("job_id", r"(?<![\w.#-])#?(\d{4,6})(?![\w.-])", is_number=True),
 )
+_MOST_DIGITS = 15
+"""A longer number stays text: JSON readers keep no more of it exact."""
 _IN_ENGLISH = {"पहले": "first", "दूसरे": "second", "तीसरे": "third"}
 
 
@@ -222,7 +224,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _shown(form: _Form, value: str) -> str | int:
-    if form.is_number:
+    if form.is_number and len(value) <= _MOST_DIGITS:
         return int(value)
     return form.shown.format(_IN_ENGLISH.get(value, value), upper=value.upper())
 
