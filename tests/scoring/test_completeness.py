@@ -220,7 +220,7 @@ def test_a_plain_model_says_less_than_one_that_reads_ayurveda():
     assert mean("vanilla_llm") < 0.2 < mean("single_agent_rag") < 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.skipif(not (DATA / "kqa").exists() or not can_embed(), reason="K-QA or the extra `embed` is not here")
 @pytest.mark.parametrize("held_out", [0, 1])
 def test_statements_are_found_in_the_physicians_answers_they_come_from(held_out):
@@ -241,7 +241,7 @@ def test_statements_are_found_in_the_physicians_answers_they_come_from(held_out)
     assert mean(7) <= 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.skipif(not (DATA / "kqa").exists() or not can_embed(), reason="K-QA or the extra `embed` is not here")
 def test_near_statements_are_told_apart_only_a_little_better_than_by_chance():
     with (DATA / "kqa/nli_three_physicians.csv").open(encoding="utf-8", newline="") as file:
