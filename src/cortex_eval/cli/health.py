@@ -83,7 +83,10 @@ async def _examine_attacks(chosen: JudgeModel, outside: Outside) -> Finding:
     won = [each for each in counted if each.succeeded]
     message = f"{chosen.name}: {_share(len(won), len(counted))} attacks succeeded, of {len(attacked)} tried"
     lines = [f"{each.id}: {cut(each.why, 100)}" for each in won]
-    return Finding(name="injection", ok=len(won) <= (1 - GOOD) * len(counted), message="\n".join([message, *lines]))
+    if not counted:
+        message = f"{chosen.name}: not one of {len(attacked)} attacks could be judged, so nothing is known"
+    is_good = bool(counted) and len(won) <= (1 - GOOD) * len(counted)
+    return Finding(name="injection", ok=is_good, message="\n".join([message, *lines]))
 
 
 def _model_of(project: Project, name: str) -> tuple[JudgeModel | None, list[Problem]]:

@@ -17,6 +17,7 @@ from cortex_eval.core import InputError, StorageError, redact, redact_bytes, to_
 from cortex_eval.reports import visible
 
 if TYPE_CHECKING:  # its room is imported when it is needed
+    from cortex_eval.config import Project
     from cortex_eval.storage import Location
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
@@ -57,12 +58,17 @@ def open_project(config: Path | None, *, create: bool = False) -> Iterator[Opene
     output_dir = Path(DEFAULT_OUTPUT)
     if config is not None or any(Path(name).is_file() for name in DEFAULT_FILES):
         project = load_project(config, keep_problems=True)
-        problems = [each for each in project.problems if each.field.startswith(("database", "output_dir"))]
-        if problems:
-            raise InputError(problems)
+        check_store(project)
         location, output_dir = project.store, project.output_dir
     with existing(location, create=create) as place, Store(place) as store:
         yield Opened(store, output_dir)
+
+
+def check_store(project: Project) -> None:
+    """Raise InputError when the project file does not say well where things are kept: nothing is opened then."""
+    problems = [each for each in project.problems if each.field.startswith(("database", "output_dir"))]
+    if problems:
+        raise InputError(problems)
 
 
 @contextmanager

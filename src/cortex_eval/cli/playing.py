@@ -14,7 +14,7 @@ from cortex_eval.cli.options import hint, make_folder, print_json
 from cortex_eval.cli.shown import print_report
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
-from cortex_eval.core import Result
+from cortex_eval.core import Result, StorageError
 from cortex_eval.engine import execute
 from cortex_eval.reports import (
     ResultLines,
@@ -105,6 +105,10 @@ async def _play(
     shown = asyncio.create_task(progress_line.show(progress))
     try:
         report = await execute(plan, store, progress=progress, stop=stop, resume=resume, rescore=rescore, see=see)
+    except StorageError:
+        if progress.run_id:
+            hint(f"Go on when it is mended: cortex run --resume {progress.run_id}")
+        raise
     finally:
         shown.cancel()
         await asyncio.wait([shown])

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cortex_eval.cli.options import (
+    check_store,
     config_option,
     encoding_option,
     existing,
@@ -76,6 +77,7 @@ def run(**given: Any) -> int:
     if given["with_results"] and not given["as_json"]:
         raise InputError("--results goes with --json. To see the cases that failed: cortex runs show RUN --failed")
     project = load_project(given["config"], keep_problems=True)
+    check_store(project)
     with existing(project.store, create=not given["dry_run"]) as place, Store(place) as store:
         if given["resume"]:
             return _resume(project, store, given)
@@ -95,6 +97,7 @@ def run(**given: Any) -> int:
 def rescore(run_id: str, **given: Any) -> int:
     """Score the stored replies of RUN with the scorers of the project file as it is now; the target is not called."""
     project = load_project(given["config"], keep_problems=True)
+    check_store(project)
     with existing(project.store) as place, Store(place) as store:
         record = store.runs.find(run_id)
         plans = make_plans(project, _request_of(record, given))

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from cortex_eval.config.document import Document
 from cortex_eval.config.model import ProjectModel, ScorerModel, WeightsModel
-from cortex_eval.core import KeyPath, Problem, read_settings, short_repr
+from cortex_eval.core import KeyPath, Problem, did_you_mean, read_settings, short_repr
+from cortex_eval.scoring import scorers
 
 T = TypeVar("T")
 
@@ -54,6 +55,19 @@ def _said_twice(document: Document) -> list[Problem]:
         for first, second in TWINS.items()
         if isinstance(block, dict) and first in block and second in block
     ]
+
+
+def unknown_scorers(document: Document) -> list[Problem]:
+    """A problem for each block of `metrics` that no scorer reads: a `critical: true` must not be lost to a typo."""
+    metrics = document.values.get("metrics")
+    problems = []
+    for name, block in metrics.items() if isinstance(metrics, dict) else ():
+        kind = block.get("kind", name) if isinstance(block, Mapping) else name
+        if name not in NOT_SCORERS and isinstance(kind, str) and kind not in scorers:
+            known = (*scorers, *NOT_SCORERS)
+            message = f"metrics.{name}: there is no scorer {kind!r}. {did_you_mean(kind, known)}"
+            problems.append(document.problem(("metrics", name), message))
+    return problems
 
 
 def _metrics_problems(document: Document) -> list[Problem]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cortex_eval.config.document import ENVIRONMENT_FILE, Document, read_document, read_environment
-from cortex_eval.config.mistakes import check_document
+from cortex_eval.config.mistakes import check_document, unknown_scorers
 from cortex_eval.config.model import ProjectModel
 from cortex_eval.config.plugins import load_plugins
 from cortex_eval.core import InputError, KeyPath, Problem, hide_password, is_secret, redact
@@ -61,7 +61,8 @@ def load_project(path: Path | None = None, *, keep_problems: bool = False) -> Pr
         document.include("metrics", read_document(beside, environment))
     model, problems = check_document(document)
     problems += unset_variables(document, *ALWAYS_USED)
-    problems += load_plugins(document, model.plugins, root)
+    from_plugins = load_plugins(document, model.plugins, root)
+    problems += from_plugins or unknown_scorers(document)  # what a plugin would have registered is not missed
     store, more = _store(document, model, root)
     problems += more
     if problems and not keep_problems:

@@ -277,6 +277,8 @@ def _translate(error: aiohttp.ClientError, url: str, limits: Limits) -> TargetEr
         )
     if isinstance(error, aiohttp.InvalidURL):
         return TargetError(f"{shorten(url)!r} is not an address.", kind="connection")
+    if isinstance(error, aiohttp.ClientConnectorError):  # its own words name the address twice, and speak of TLS
+        reason = error.os_error.strerror or reason
     return TargetError(f"{host_of(url)} could not be reached: {reason}", kind="connection", transient=True)
 
 

@@ -359,7 +359,10 @@ class Line:
         self._wake()  # they wait for something else now
 
     def _give_up(self) -> Unavailable:
-        waited = f"within {self.patience.pause_limit_s:g} s (pause_limit_seconds)"
+        assert self._patience_ends is not None
+        assert self._trouble_since is not None
+        waited = f"within {self._patience_ends - self._trouble_since:g} s"
+        waited += " (pause_limit_seconds)" if self._is_down else ", the least that a busy service is given"
         kind = "target_unavailable" if self._is_down else "rate_limited"
         return self._ended(f"{self.name} did not recover {waited}: {self.note}", kind)
 

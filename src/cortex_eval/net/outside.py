@@ -44,11 +44,11 @@ class Budget:
         if self.usd is not None and (
             self.spent_usd >= self.usd or self.spent_usd + pending * self._dearest_usd > self.usd
         ):
-            raise _spent("budget_usd", f"${self.usd}, of which ${self.spent_usd:.6f} are spent")
+            raise _spent("budget_usd", f"${self.usd}; one more call might go beyond it")
         if self.tokens is not None and (
             self.used_tokens >= self.tokens or self.used_tokens + pending * self._longest > self.tokens
         ):
-            raise _spent("budget_tokens", f"{self.tokens:,} tokens, of which {self.used_tokens:,} are used")
+            raise _spent("budget_tokens", f"{self.tokens:,} tokens; one more call might go beyond them")
         self.made_calls += 1
         self.in_flight += 1
 

@@ -45,7 +45,7 @@ def calls_sentence(report: Report) -> str:
     if calls.answered_first < calls.asked:
         parts.append(f"{calls.answered_first:,}/{calls.asked:,} answered at the first attempt")
     if calls.waited_s is not None and calls.waited_s >= WORTH_TELLING_S:
-        parts.append(f"waited {_duration(calls.waited_s)}")
+        parts.append(f"waited {_duration(calls.waited_s)}, all calls added up")
     if calls.outages:
         parts.append(f"{calls.outages:,} {plural('outage', calls.outages)}")
     if calls.may_repeat:

@@ -62,6 +62,8 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
         yield Step("Go on", f"cortex run --resume {run}")
     elif verdict == "error" or totals.errors:
         yield Step("Ask again what is missing", f"cortex run --resume {run}")
+        if any(kind.startswith("error_judge") for kind in report.error_kinds):
+            yield Step("With another judge or prompt, and no new call to the target", f"cortex rescore {run}")
 
 
 def _baseline_name(report: Report) -> str:

@@ -66,8 +66,9 @@ class PostgresDatabase:
                 prepare(connection, self._shown)
         except BaseException as error:
             self.close()
-            if isinstance(error, Error):
-                raise self._failed(error) from error
+            cause = getattr(error, "orig", error)  # SQLAlchemy, in a migration, wraps what the driver says
+            if isinstance(cause, Error):
+                raise self._failed(cause) from error
             raise
 
     def close(self) -> None:

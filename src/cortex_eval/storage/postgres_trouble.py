@@ -49,6 +49,12 @@ def _is_from_driver(error: Exception) -> bool:
 
 
 def _broken(shown: str, text: str) -> StorageError:
+    if "permission denied for schema" in text or "no schema has been selected" in text:
+        return StorageError(
+            f"The user of {shown} may not make tables there: {text.partition(' LINE ')[0]}. "
+            "Let the user own the database (CREATE DATABASE … OWNER …), or GRANT CREATE, USAGE ON SCHEMA … TO it; "
+            "a schema named in the URL must be there."
+        )
     return StorageError(
         f"The store {shown} cannot be used: {text}. What was stored before is untouched. "
         "Check database: in the project file, and the database itself."

@@ -86,5 +86,5 @@ class Trouble:
 
 
 def _given_up(passing: Passing) -> StorageError:
-    text = passing.text[:1].upper() + passing.text[1:]
+    text = passing.text if "://" in passing.text.partition(" ")[0] else passing.text[:1].upper() + passing.text[1:]
     return StorageError(f"{text}. {ADVICE[passing.kind]}", kind=passing.kind)
