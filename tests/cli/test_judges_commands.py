@@ -99,7 +99,9 @@ async def test_doctor_tries_the_models_as_judges_and_says_right_of_total(folder)
     assert "judge: relevance 1: 3/6 [0.19, 0.81] right" in done.out
     assert "judge: rubric 1: 3/6" in done.out
     assert [each["name"] for each in machine.json["checks"]] == ["judge"] * 5 + ["injection"]
-    assert "attacks succeeded, of 5" in machine.json["checks"][-1]["message"]
+    # It passes every reply without any attack, so that no attack shows anything: not known, which is not well.
+    assert "not one of 52 attacks could be judged" in machine.json["checks"][-1]["message"]
+    assert not machine.json["checks"][-1]["ok"]
     assert unknown.code == 4
     assert "'judge'" in unknown.err
 

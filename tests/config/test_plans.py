@@ -32,13 +32,21 @@ def test_a_suite_with_several_targets_is_a_plan_for_each(tmp_path):
     assert len({plan.target_fingerprint for plan in plans}) == 2
 
 
+def test_a_block_of_metrics_that_no_scorer_reads_is_a_mistake_also_when_the_suite_names_its_scorers(tmp_path):
+    text = BOTS + "metrics: {accurcy: {critical: true}}\nsuites: {s: {dataset: d, target: one, scorers: [exact]}}\n"
+
+    (told,) = problems_of(tmp_path, text)
+
+    assert "metrics.accurcy: there is no scorer 'accurcy'. Did you mean 'accuracy'?" in told
+
+
 def test_scorers_take_settings_weights_and_other_names(tmp_path):
     text = (
         BOTS
         + """
 metrics:
   exact: {ignore_punctuation: true, weight: 3}
-  unused: {kind: nonsense}
+  unused: {kind: contains}
 suites:
   s:
     dataset: d

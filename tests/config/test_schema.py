@@ -62,7 +62,10 @@ def _fits_object(value: dict[str, Any], schema: Any) -> bool:
 
 
 SAMPLES = sorted(
-    file for folder in (files("cortex_eval.demo") / "projects").iterdir() for file in folder.rglob("*.yaml")
+    file
+    for folder in (files("cortex_eval.demo") / "projects").iterdir()
+    for file in folder.rglob("*.yaml")
+    if file.parent.name != "datasets"
 )
 
 

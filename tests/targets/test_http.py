@@ -263,9 +263,7 @@ async def test_tr10_half_an_emoji_as_javascript_writes_it_is_read_with_a_mark(sc
     assert reply.metadata["encoding"]
 
 
-@pytest.mark.parametrize(
-    "body", [b'{"text": NaN}', b"{'text': 'a'}", b'{"text": "a"} {}', b'"text": "a"}']
-)
+@pytest.mark.parametrize("body", [b'{"text": NaN}', b"{'text': 'a'}", b'{"text": "a"} {}', b'"text": "a"}'])
 async def test_what_is_nearly_json_is_not_json(scripted_service, body):
     assert (await failure(scripted_service(Answer(body=body)).url)).kind == "not_json"
 
