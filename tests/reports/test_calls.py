@@ -44,8 +44,8 @@ def test_the_terminal_tells_retries_waiting_outages_repeats_and_costs_in_a_sente
     text = " ".join(render_console(_report(rows)).split())
 
     assert (
-        "12 calls: 3/4 answered at the first attempt; waited 1 min 15 s, all calls added up; 2 outages; 1 may be repeats; "
-        "cost: target $0.025" in text
+        "12 calls: 3/4 answered at the first attempt; waited 1 min 15 s, all calls added up; 2 outages; "
+        "1 may be repeats; cost: target $0.025" in text
     )
 
 
