@@ -25,7 +25,8 @@ from cortex_eval.core import Case, Expected, InputError
 from cortex_eval.datasets import read_cases
 from cortex_eval.demo import copy_project
 from cortex_eval.demo.bioagent import BioAgent
-from cortex_eval.demo.bioagent_parser import TOOLS, BioVersion, Heard, parse
+from cortex_eval.demo.bioagent_parser import TOOLS, Heard, parse
+from cortex_eval.demo.listening import Version
 from cortex_eval.engine import execute
 from cortex_eval.storage import Store
 
@@ -101,7 +102,7 @@ def by_category() -> dict[str | None, list[Case]]:
     return found
 
 
-def listed(version: BioVersion) -> set[str]:
+def listed(version: Version) -> set[str]:
     """The cases that WEAKNESSES.md says fail."""
     text = (PROJECT / "WEAKNESSES.md").read_text(encoding="utf-8")
     return set(CASE_ID.findall(text if version == "2" else ROW_OF_VERSION_2.sub("", text)))
@@ -237,7 +238,7 @@ def test_the_gate_is_the_seeds() -> None:
 
 
 async def play(
-    project: Path, store: Store, version: BioVersion, monkeypatch: pytest.MonkeyPatch, baseline: str | None = None
+    project: Path, store: Store, version: Version, monkeypatch: pytest.MonkeyPatch, baseline: str | None = None
 ) -> tuple[Report, set[str]]:
     """The report of a whole run, and the cases that failed in it."""
     failed: set[str] = set()

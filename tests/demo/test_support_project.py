@@ -22,7 +22,8 @@ from played_projects import (
 
 from cortex_eval.config import Request, load_project, make_plans
 from cortex_eval.core import InputError
-from cortex_eval.demo.support import SupportAgent, SupportVersion, reply_to
+from cortex_eval.demo.listening import Version
+from cortex_eval.demo.support import SupportAgent, reply_to
 from cortex_eval.scoring import can_embed
 from cortex_eval.testing import Call, ScriptedService, asked_text, one_in, speak_openai, status
 
@@ -44,7 +45,7 @@ def listed(*rows: int) -> set[str]:
     return set().union(*(ids_in_row(text, row, CASES) for row in rows))
 
 
-def shown_as_passed(count: int, version: SupportVersion) -> str:
+def shown_as_passed(count: int, version: Version) -> str:
     return f"{count} of the {len(CASES)} cases pass on version 1" if version == "1" else f"and {count} on version 2"
 
 
@@ -52,7 +53,7 @@ def shown_as_passed(count: int, version: SupportVersion) -> str:
 @needs_embed
 @pytest.mark.parametrize("version", ["1", "2"])
 async def test_the_answers_that_fail_are_those_in_the_list_of_weaknesses(
-    project: Path, monkeypatch: pytest.MonkeyPatch, version: SupportVersion
+    project: Path, monkeypatch: pytest.MonkeyPatch, version: Version
 ) -> None:
     with SupportAgent(version=version) as agent:
         monkeypatch.setenv("CORTEX_DEMO_URL", agent.url)
@@ -67,7 +68,7 @@ async def test_the_answers_that_fail_are_those_in_the_list_of_weaknesses(
 
 @pytest.mark.parametrize(("version", "verdict"), [("1", "passed"), ("2", "below")])
 async def test_the_tickets_that_fail_are_those_in_the_list_of_weaknesses(
-    project: Path, monkeypatch: pytest.MonkeyPatch, version: SupportVersion, verdict: str
+    project: Path, monkeypatch: pytest.MonkeyPatch, version: Version, verdict: str
 ) -> None:
     with SupportAgent(version=version) as agent:
         monkeypatch.setenv("CORTEX_DEMO_URL", agent.url)

@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Any, Self, get_args
+from typing import Any
 
-from cortex_eval.core import InputError, did_you_mean
-from cortex_eval.demo.bioagent_parser import BioVersion, Heard, Parsed, parse
-from cortex_eval.testing import Answer, Call, ScriptedService
+from cortex_eval.demo.bioagent_parser import Heard, Parsed, parse
+from cortex_eval.demo.listening import Listening
+from cortex_eval.testing import Answer, Call
 
 _ABOUT = {
     "service": "bioagent",
@@ -50,37 +48,15 @@ _SAYS: Mapping[str, tuple[str, str]] = {
 _NOTHING_NAMED = ("nothing in particular", "कुछ ख़ास नहीं")
 
 
-class BioAgent:
-    """The sample agent, listening on a free port of 127.0.0.1 while it is entered, in a thread of its own.
+class BioAgent(Listening):
+    """The sample agent, on loopback while it is entered.
 
     `with BioAgent() as agent: agent.url`. It keeps nothing between calls: what was said before comes with the context.
-    Version 2 is version 1 with one more fault. Each object is entered once. `service` is the scripted service
-    underneath: it keeps a ledger, and any fault of `cortex_eval.testing` can be put in front of `answer`.
+    Version 2 is version 1 with one more fault.
     """
 
-    def __init__(self, *, version: BioVersion = "1", port: int = 0) -> None:
-        known = get_args(BioVersion)
-        if version not in known:
-            raise InputError(f"The sample agent has no version {version!r}. {did_you_mean(version, known)}")
-        self.version: BioVersion = version
-        self.service: ScriptedService | None = None
-        """None before it is entered."""
-        self._port = port
-        self._entered = ExitStack()
-
-    @property
-    def url(self) -> str:
-        """Where questions are posted, such as `http://127.0.0.1:41234/parse`; empty before it is entered."""
-        return "" if self.service is None else f"{self.service.url}parse"
-
-    def __enter__(self) -> Self:
-        self.service = self._entered.enter_context(ScriptedService.in_thread(self.answer, port=self._port))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._entered.close()
+    noun = "sample agent"
+    path = "parse"
 
     def answer(self, call: Call) -> Answer | dict[str, Any]:  # Any: JSON
         """What it says to one call; 400 for a body without a query."""

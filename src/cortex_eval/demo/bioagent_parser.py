@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from cortex_eval.demo.bioagent_words import Entities, find_entities, known_words, tidy
-
-BioVersion = Literal["1", "2"]
+from cortex_eval.demo.listening import Version
 
 TOOLS: Mapping[str, str] = {
     "DATA_SEARCH": "search_data",
@@ -114,7 +113,7 @@ class _Guess(NamedTuple):
     by_model: bool = False
 
 
-def parse(query: str, heard: Heard | None = None, *, version: BioVersion = "1") -> Parsed:
+def parse(query: str, heard: Heard | None = None, *, version: Version = "1") -> Parsed:
     """Understand one sentence after another one; the same two always give the same."""
     text = tidy(query)[:_HEARD]
     entities, plain = find_entities(text)
@@ -154,7 +153,7 @@ def _needs_before(text: str) -> bool:
     return bool(_REFERS.search(text) or _GOES_ON.match(text)) or len(text.split()) <= 2
 
 
-def _by_cues(text: str, version: BioVersion) -> _Guess | None:
+def _by_cues(text: str, version: Version) -> _Guess | None:
     """The intent with the most and the strongest cues; None when there are none to speak of."""
     scores: dict[str, float] = {}
     for intent, weight, pattern in _cues():
@@ -174,7 +173,7 @@ def _by_cues(text: str, version: BioVersion) -> _Guess | None:
     return _Guess(best, confidence)
 
 
-def _second_look(text: str, entities: Entities, version: BioVersion) -> tuple[_Guess, Entities]:
+def _second_look(text: str, entities: Entities, version: Version) -> tuple[_Guess, Entities]:
     """What a language model would be asked for: here, spelling mended, and a guess from what is named."""
     mended = " ".join(_mended(word) for word in text.split())
     if mended != text:

@@ -9,17 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, NamedTuple
 
-from cortex_eval.core import InputError, did_you_mean
-from cortex_eval.testing import Answer, Call, ScriptedService
-
-SupportVersion = Literal["1", "2"]
+from cortex_eval.demo.listening import Listening, Version
+from cortex_eval.testing import Answer, Call
 
 _WORD = re.compile(r"[a-z0-9]+")
 _FLOOR = 4.5
@@ -65,37 +61,15 @@ class _Ranked(NamedTuple):
     page: HelpPage
 
 
-class SupportAgent:
-    """The sample support agent, listening on a free port of 127.0.0.1 while it is entered, in a thread of its own.
+class SupportAgent(Listening):
+    """The sample support agent, on loopback while it is entered.
 
     `with SupportAgent() as agent: agent.url`. Version 2 is version 1 with a new prompt: its tone is mended, and its
-    tickets break their schema. Each object is entered once. `service` is the scripted service underneath: it keeps a
-    ledger, and any fault of `cortex_eval.testing` can be put in front of `answer`.
+    tickets break their schema.
     """
 
-    def __init__(self, *, version: SupportVersion = "1", port: int = 0) -> None:
-        if version not in get_args(SupportVersion):
-            known = get_args(SupportVersion)
-            raise InputError(f"The sample support agent has no version {version!r}. {did_you_mean(version, known)}")
-        self.version: SupportVersion = version
-        self.service: ScriptedService | None = None
-        """None before it is entered."""
-        self._port = port
-        self._entered = ExitStack()
-
-    @property
-    def url(self) -> str:
-        """Where questions are posted, such as `http://127.0.0.1:41234/ask`; empty before it is entered."""
-        return "" if self.service is None else f"{self.service.url}ask"
-
-    def __enter__(self) -> Self:
-        self.service = self._entered.enter_context(ScriptedService.in_thread(self.answer, port=self._port))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._entered.close()
+    noun = "sample support agent"
+    path = "ask"
 
     def answer(self, call: Call) -> Answer | dict[str, Any]:  # Any: JSON
         """What it says to one call: `{answer, passages, ticket, intent, confidence, version}`."""
@@ -109,7 +83,7 @@ class SupportAgent:
         return reply_to(question, context if isinstance(context, dict) else {}, version=self.version)
 
 
-def reply_to(question: str, context: dict[str, Any], *, version: SupportVersion = "1") -> dict[str, Any]:  # Any: JSON
+def reply_to(question: str, context: dict[str, Any], *, version: Version = "1") -> dict[str, Any]:  # Any: JSON
     """The agent's whole reply; the same question always gets the same one."""
     told = " ".join(str(context[key]) for key in _HEEDED if key in context)
     best, *others = _ranked(f"{question} {told}")
@@ -127,7 +101,7 @@ def reply_to(question: str, context: dict[str, Any], *, version: SupportVersion 
 
 
 def _reply(
-    text: str, pages: tuple[HelpPage, ...], ticket: str, *, intent: str, confidence: float, version: SupportVersion
+    text: str, pages: tuple[HelpPage, ...], ticket: str, *, intent: str, confidence: float, version: Version
 ) -> dict[str, Any]:  # Any: JSON
     return {
         "answer": text,
@@ -139,7 +113,7 @@ def _reply(
     }
 
 
-def _ticket(question: str, page: HelpPage | None, pages: tuple[HelpPage, ...], version: SupportVersion) -> str:
+def _ticket(question: str, page: HelpPage | None, pages: tuple[HelpPage, ...], version: Version) -> str:
     """The ticket as the agent writes it: JSON as text, for another program to read."""
     intent, priority, handoff, article = "unknown", '"normal"', True, "null"
     if page is not None:
