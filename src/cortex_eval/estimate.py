@@ -165,7 +165,7 @@ def estimate_run(plan: Plan, store: Store) -> Estimate:
         seconds=None if latency_ms is None else max(calls * latency_ms / 1000 / plan.at_once, paced_s),
         seconds_at_1s=max(calls / plan.at_once, paced_s),
         by_run=earlier.id if earlier else None,
-        hosts=tuple(_hosts(plan)),
+        hosts=tuple(hosts_of(plan)),
         is_offline=plan.is_offline,
         budgets=tuple(_budgets(plan, asked, judged)),
         visible=_visible(plan, store, earlier, chosen.pairs),
@@ -355,7 +355,7 @@ def _budgets(plan: Plan, asked: Side, judged: Side) -> Iterator[Limit]:
             yield Limit(name, Decimal(limit), expected, after)
 
 
-def _hosts(plan: Plan) -> Iterator[Host]:
+def hosts_of(plan: Plan) -> Iterator[Host]:
     """Whom the target and the judges would call by themselves; what foreign code calls is its own affair."""
     found: dict[str, list[str]] = {}
     if isinstance(url := getattr(plan.target, "api_url", None), str):

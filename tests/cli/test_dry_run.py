@@ -158,6 +158,17 @@ def test_hosts_that_the_project_file_does_not_name_are_refused_offline(clinic):
     assert Decimal(offline["cost_usd"]["total"]) > 0
 
 
+def test_offline_a_host_that_is_not_named_is_told_before_anything_is_stored(clinic):
+    project = clinic(cases=1)
+    rewrite(project, services={"gpt": {"kind": "chat", "model": "openai:gpt-4.1-mini"}})
+
+    done = project.cortex("run", "--offline", OPENAI_API_KEY="openai-key-0123456789")
+
+    assert done.code == 4
+    assert "--offline would not let this run call api.openai.com (gpt)" in done.err
+    assert project.cortex("runs", "list", "--json").json == []
+
+
 @pytest.mark.slow
 def test_the_drop_is_told_against_the_baseline_whose_rate_it_has(clinic):
     project = clinic(cases=12)

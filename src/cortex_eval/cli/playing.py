@@ -14,7 +14,7 @@ from cortex_eval.cli.options import hint, make_folder, print_json
 from cortex_eval.cli.shown import print_report
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
-from cortex_eval.core import Result, StorageError
+from cortex_eval.core import InputError, Result, StorageError
 from cortex_eval.engine import execute
 from cortex_eval.reports import (
     ResultLines,
@@ -46,6 +46,8 @@ def play(
         make_folder(folder)  # before any call is paid for
     for note in dict.fromkeys(note for plan in plans for note in plan.notes):
         hint(f"Note: {note}")
+    if rescore is None:
+        _check_ways_out(plans)
     codes, documents = [], []
     for number, plan in enumerate(plans, 1):
         with ResultLines() as lines:
@@ -67,6 +69,21 @@ def play(
     if as_json:
         print_json(documents[0] if len(documents) == 1 else documents)
     return max(codes, key=SEVERITY.index)
+
+
+def _check_ways_out(plans: Sequence[Plan]) -> None:
+    """Offline, a plan that would call somebody who may not be called is refused before anything is stored."""
+    if not any(plan.is_offline for plan in plans):
+        return
+    from cortex_eval.estimate import hosts_of
+
+    refused = {host.host: host for plan in plans for host in hosts_of(plan) if host.refused}
+    if refused:
+        listed = ", ".join(f"{host} ({', '.join(each.who)})" for host, each in refused.items())
+        raise InputError(
+            f"--offline would not let this run call {listed}: the project file names no such address. "
+            "Write it as api_url or base_url, choose another service, or leave --offline out."
+        )
 
 
 def _own(dashboard: Path, plan: Plan, plans: Sequence[Plan]) -> Path:

@@ -54,13 +54,13 @@ class Request:
 
 def make_plans(project: Project, request: Request) -> list[Plan]:
     """A plan for each target that the request names; raises InputError with everything that is wrong."""
-    try:
-        name, suite = _suite(project, request)
-        services = _services(project, request, suite)
-    except InputError as error:
-        raise all_problems(project.problems or error.problems) from None
     problems = _Problems(project.document)
     problems.found += project.problems
+    try:
+        name, suite = _suite(project, request)
+        services = _services(project, request, name, suite, problems)
+    except InputError as error:
+        raise all_problems(project.problems or error.problems) from None
     used: list[KeyPath] = [(key, service) for key in ("services", "targets") for service in services]
     blocks = _blocks(project, name, suite)
     used += [("execution",), ("gate",), ("suites", name), *(("metrics", key) for key in (*NOT_SCORERS, *blocks))]
@@ -174,7 +174,8 @@ def _suite(project: Project, request: Request) -> tuple[str, SuiteModel]:
     raise InputError(f"{project.path} does not say what to run. {hint}")
 
 
-def _services(project: Project, request: Request, suite: SuiteModel) -> list[str]:
+def _services(project: Project, request: Request, suite_name: str, suite: SuiteModel, problems: _Problems) -> list[str]:
+    """The services that are asked for; one that is not there is a problem, and the others are looked at all the same."""
     known = project.model.services
     if request.service is not None:
         wanted = [request.service]
@@ -188,8 +189,14 @@ def _services(project: Project, request: Request, suite: SuiteModel) -> list[str
         raise InputError(f"{project.path}: name one of the services with --service: {', '.join(known)}.")
     for name in wanted:
         if name not in known:
-            raise InputError(f"{project.path}: there is no service {name!r}. {did_you_mean(name, known)}")
-    return wanted
+            message = f"there is no service {name!r}. {did_you_mean(name, known)}"
+            places = [path for path in project.document.lines if path[:2] == ("suites", suite_name) and len(path) > 2]
+            written = [path for path in places if project.document.value_at(path) == name]
+            if request.service is not None or not written:
+                problems.found.append(Problem(file=str(project.path), message=message))
+            else:
+                problems.found.append(project.document.problem(written[0], message))
+    return [name for name in wanted if name in known]
 
 
 def _dataset(project: Project, request: Request, suite: SuiteModel) -> DatasetSource:
