@@ -13,6 +13,8 @@ from cortex_eval.scoring import bleu, chrf, rouge_l, words
 from cortex_eval.scoring.claims import take_apart
 from cortex_eval.scoring.embedding import MiniLM, Tokens, load_embedder
 from cortex_eval.scoring.grounding import Faithfulness, calibrated_minimum, ground
+from cortex_eval.scoring.summary import Summary as SummaryScorer
+from cortex_eval.scoring.summary import matched
 from cortex_eval.scoring.support import EmbeddedSupport
 from cortex_eval.stats import spearman
 
@@ -204,9 +206,7 @@ def _by_meaning(summaries: Sequence[Summary]) -> dict[str, list[float]]:
         return float(tokens[one].whole @ tokens[other].whole)
 
     def greedy(one: str, other: str) -> float:
-        closeness = tokens[one].pieces @ tokens[other].pieces.T
-        precision, recall = float(closeness.max(axis=1).mean()), float(closeness.max(axis=0).mean())
-        return 2 * precision * recall / (precision + recall)
+        return matched(tokens[one], tokens[other])
 
     pairs = [
         (Case(id="1", turns=(Turn(text="", expected=Expected()),), passages=(each.source,)), Reply(text=each.text))
@@ -227,5 +227,23 @@ def _by_meaning(summaries: Sequence[Summary]) -> dict[str, list[float]]:
             calibrated_minimum([each.probability for each in found.supported]) if found.supported else 0.0
             for found in grounded
         ],
-        "half word pieces, half mean support": [a + b for a, b in zip(best_match, support, strict=True)],
+        "`summary`, best of 11 references": _summaries(summaries),
     }
+
+
+def _summaries(summaries: Sequence[Summary]) -> list[float]:
+    pairs = [
+        (
+            Case(
+                id="1",
+                turns=(Turn(text="", expected=Expected(answer=each.references[0], answers=each.references[1:])),),
+                passages=(each.source,),
+            ),
+            Reply(text=each.text),
+        )
+        for each in summaries
+    ]
+    scores = [
+        score for start in range(0, len(pairs), 32) for score in SummaryScorer().score_batch(pairs[start : start + 32])
+    ]
+    return [0.0 if each.value is None else each.value for each in scores]

@@ -87,6 +87,7 @@ scorers: Registry[AnyScorer] = Registry(
         "rubric": "cortex_eval.scoring.rubric",
         "safety": "cortex_eval.scoring.safety",
         "speech": "cortex_eval.scoring.speech",
+        "summary": "cortex_eval.scoring.summary",
         "ter": "cortex_eval.scoring.text",
         "tool": "cortex_eval.scoring.dialogue",
         "translation": "cortex_eval.scoring.translation",

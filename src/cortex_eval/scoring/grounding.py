@@ -134,7 +134,7 @@ class Faithfulness:
     @property
     def fingerprint(self) -> str:
         """Whether meanings or only words can be compared here, and with what parameters."""
-        return _fingerprint(self.use_embeddings)
+        return fingerprint_of(self.use_embeddings)
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """0..1; None when nothing is claimed or there is nothing to hold it against."""
@@ -158,7 +158,7 @@ class HallucinationRate:
     @property
     def fingerprint(self) -> str:
         """As for faithfulness."""
-        return _fingerprint(self.use_embeddings)
+        return fingerprint_of(self.use_embeddings)
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """1 − rate; None when nothing is claimed or there is nothing to hold it against."""
@@ -198,7 +198,7 @@ def _faithfulness(found: Grounding) -> Score:
         return _not_applicable("faithfulness", found)
     worst = min(range(len(found.supported)), key=lambda i: found.supported[i].probability)
     value = calibrated_minimum([each.probability for each in found.supported])
-    quote = _short(found.claims[worst].text)
+    quote = shortened(found.claims[worst].text)
     conflicts = found.supported[worst].conflicts
     why = f" ({conflicts[0]})" if conflicts else ""
     count = len(found.claims)
@@ -206,7 +206,7 @@ def _faithfulness(found: Grounding) -> Score:
         reason = f"Least supported of {count} {_claims(count)}: “{quote}”{why}."
     else:
         reason = f"All {count} claims are in the passages." if count > 1 else "The claim is in the passages."
-    return Score(name="faithfulness", value=value, reason=reason, evidence=_evidence(found))
+    return Score(name="faithfulness", value=value, reason=reason, evidence=evidence_of(found))
 
 
 def _hallucination_rate(found: Grounding) -> Score:
@@ -215,7 +215,7 @@ def _hallucination_rate(found: Grounding) -> Score:
     count = len(found.supported)
     rate = found.hallucinated / count
     unsupported = [
-        _short(claim.text)
+        shortened(claim.text)
         for claim, each in zip(found.claims, found.supported, strict=True)
         if each.label == "hallucinated"
     ]
@@ -225,7 +225,7 @@ def _hallucination_rate(found: Grounding) -> Score:
         name="hallucination_rate",
         value=1 - rate,
         reason=reason,
-        evidence=_evidence(found),
+        evidence=evidence_of(found),
         measure=rate,
         unit="of the claims",
         direction="lower",
@@ -236,7 +236,8 @@ def _not_applicable(name: str, found: Grounding) -> Score:
     return Score(name=name, value=None, reason=_STATES[found.state], evidence={"state": found.state})
 
 
-def _evidence(found: Grounding) -> dict[str, Any]:  # Any: JSON
+def evidence_of(found: Grounding) -> dict[str, Any]:  # Any: JSON
+    """Every claim with its label, its support and the words that it was held against."""
     labels: Counter[str] = Counter(each.label for each in found.supported)
     methods = sorted({each.method for each in found.supported})
     return {
@@ -282,7 +283,8 @@ def _texts(value: Any) -> list[str]:  # Any: what people put into a context
     return []
 
 
-def _fingerprint(use_embeddings: bool) -> str:
+def fingerprint_of(use_embeddings: bool) -> str:
+    """Whether meanings or only words can be compared here, and with what parameters."""
     method = "embedding" if use_embeddings and can_embed() else "lexical"
     return f"{method} {parameters()['version']}"
 
@@ -291,5 +293,6 @@ def _claims(count: int) -> str:
     return "claim" if count == 1 else "claims"
 
 
-def _short(text: str, limit: int = 120) -> str:
+def shortened(text: str, limit: int = 120) -> str:
+    """The beginning of a long claim."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -195,10 +195,11 @@ def _evidence(found: _LookedUp) -> Evidence:
 
 
 def _is_readable(question: Question) -> bool:
-    return all(_reads_as_english(text) for text in (question.claim, *question.passages))
+    return all(reads_as_english(text) for text in (question.claim, *question.passages))
 
 
 @lru_cache(maxsize=1024)
-def _reads_as_english(text: str) -> bool:
+def reads_as_english(text: str) -> bool:
+    """Whether the embedding model can read it."""
     share = share_of_latin(text)
     return bool(words(text)) and share is not None and share >= LATIN_NEEDED
