@@ -159,11 +159,14 @@ def make_cases(work: Path, *sizes: int) -> None:
     subprocess.run(command, check=True)
 
 
-def run_peer(peer: str, client: str, given: Work, *, work: Path, env: Mapping[str, str]) -> Ran:
-    """One run of one tool by its driver, with a service of its own."""
+def run_peer(
+    peer: str, client: str, given: Work, *, work: Path, env: Mapping[str, str], limit_s: float | None = None
+) -> Ran:
+    """One run of one tool by its driver, with a service of its own; killed after `limit_s`."""
     command = [str(python_of(work, "harness")), str(DRIVERS / "run_all.py"), str(work), "--peers", peer]
     command += ["--n", str(given.cases), "--conc", str(given.at_once), "--latency-ms", f"{given.latency_ms:g}"]
     command += ["--client", client, "--repeats", "1", "--port", str(_free_port())]
+    command += [] if limit_s is None else ["--timeout", f"{limit_s:g}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(env))
     told = next((line for line in done.stderr.splitlines() if line.startswith('{"peer"')), None)
     if told is None:

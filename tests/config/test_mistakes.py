@@ -116,6 +116,16 @@ def test_blocks_of_a_whole_document_load_and_only_what_is_used_must_be_complete(
     assert plan.target.kind == "chat"
 
 
+def test_what_a_merge_brings_may_be_said_otherwise(tmp_path):
+    text = (
+        "services:\n  one: &usual {kind: http, api_url: 'http://127.0.0.1:1/'}\n"
+        "  two: {<<: *usual, api_url: 'http://127.0.0.1:2/'}\n  three: {api_url: 'http://127.0.0.1:3/', <<: *usual}\n"
+    )
+    plans = [plans_of(tmp_path, text + SUITE, service=name)[0] for name in ("one", "two", "three")]
+
+    assert [plan.target.api_url[-2] for plan in plans] == ["1", "2", "3"]
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),

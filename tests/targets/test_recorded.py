@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cortex_eval.core import Case, InputError, Reply, TargetError, Turn
-from cortex_eval.targets import Conversation, targets
+from cortex_eval.net import Line
+from cortex_eval.targets import Conversation, ask_target, targets
 from cortex_eval.targets.recorded import RecordedTarget
 
 AYURMIND = Path(__file__).parents[2].parent / "shared" / "data" / "ayurmind_eval"
@@ -41,6 +42,14 @@ async def test_a_case_that_was_not_recorded_is_a_target_error(tmp_path):
             await target.ask(about("9"))
 
     assert caught.value.kind == "not_recorded"
+
+
+async def test_the_time_of_a_reply_is_the_recorded_one_and_never_that_of_reading_the_file(tmp_path):
+    target = written(tmp_path / "a.jsonl", {"id": "1", "text": "x", "latency_ms": 812.5}, {"id": "2", "text": "y"})
+    async with target:
+        timed, untimed = [await ask_target(Line(), target, about(case)) for case in "12"]
+
+    assert (timed.total_time_ms, untimed.total_time_ms) == (812.5, None)
 
 
 async def test_turns_have_their_own_rows(tmp_path):

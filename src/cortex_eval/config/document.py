@@ -200,6 +200,7 @@ class _Reader:
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
         values: dict[str, Any] = {}
+        own: set[str] = set()  # what a merge brings may be said again, otherwise
         for key_node, value_node in node.value:
             if key_node.tag == "tag:yaml.org,2002:merge":
                 merged = self.read(value_node, path)
@@ -216,12 +217,13 @@ class _Reader:
                 continue
             key = str(key_node.value)
             place = (*path, key)
-            if key in values and place in self.document.lines:
+            if key in own:
                 self.problems.append(
                     self.document.problem(
                         place, f"{key!r} is given twice (again on line {key_node.start_mark.line + 1})."
                     )
                 )
+            own.add(key)
             self.document.lines[place] = key_node.start_mark.line + 1
             values[key] = self.read(value_node, place)
         return values

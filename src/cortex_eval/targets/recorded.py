@@ -34,6 +34,7 @@ class RecordedTarget(Target):
     """
 
     kind: ClassVar[str] = "recorded"
+    takes_time: ClassVar[bool] = False
 
     path: Path | str
     fields: Mapping[str, str] = field(default_factory=dict)
