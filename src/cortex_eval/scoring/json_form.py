@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -25,24 +25,30 @@ class JsonSchema:
 
     version: ClassVar[str] = "1"
 
-    schema: Mapping[str, Any]
+    schema: Mapping[str, Any] | bool
     """A JSON Schema. References stay inside it: nothing is fetched."""
     _validator: Any = field(init=False, repr=False, compare=False)  # Any: jsonschema_rs has no public type for it
 
     def __post_init__(self) -> None:
         import jsonschema_rs
 
-        for reference in _references(self.schema):
-            if not reference.startswith("#"):
-                raise InputError(
-                    f"schema: the reference {shorten(reference)!r} leads outside, and nothing is fetched. "
-                    "Put it under $defs and refer to it as '#/$defs/…'."
-                )
+        asked: list[str] = []
+
+        def refuse(uri: str) -> Any:  # Any: what a retriever gives back, had it anything
+            asked.append(uri)
+            raise ValueError(uri)
+
+        schema = self.schema if isinstance(self.schema, bool) else dict(self.schema)
         try:
-            object.__setattr__(self, "_validator", jsonschema_rs.validator_for(dict(self.schema)))
+            validator = jsonschema_rs.validator_for(schema, retriever=refuse)
         except ValueError as error:
-            first = str(error).splitlines()[0]
-            raise InputError(f"schema: this is not a JSON Schema: {shorten(first)}.") from error
+            if asked:
+                raise InputError(
+                    f"schema: the reference {shorten(asked[0])!r} leads outside, and nothing is fetched. "
+                    "Put it under $defs and refer to it as '#/$defs/…'."
+                ) from error
+            raise InputError(f"schema: this is not a JSON Schema: {shorten(str(error).splitlines()[0])}.") from error
+        object.__setattr__(self, "_validator", validator)
 
     async def score(self, case: Case, reply: Reply) -> Score:  # noqa: ARG002  # the seam's signature
         """1 or 0, with the places that do not fit."""
@@ -58,18 +64,6 @@ class JsonSchema:
             return Score(name="json_schema", value=1.0, reason="The reply fits the schema.")
         reason = f"{wrong[0]['place']}: {wrong[0]['message']}."
         return Score(name="json_schema", value=0.0, reason=reason, evidence=wrong)
-
-
-def _references(schema: object) -> Iterator[str]:
-    if isinstance(schema, Mapping):
-        for key, value in schema.items():
-            if key in ("$ref", "$dynamicRef", "$recursiveRef") and isinstance(value, str):
-                yield value
-            else:
-                yield from _references(value)
-    elif isinstance(schema, (list, tuple)):
-        for each in schema:
-            yield from _references(each)
 
 
 @scorers.register("json_limit")
