@@ -77,8 +77,8 @@ evaluate: setup ## the whole evaluation
 	@$(CORTEX) run $(SUITE)
 
 .PHONY: analyze
-analyze: setup ## what failed in the latest run, and why
-	@$(CORTEX) runs show latest --failed
+analyze: setup ## why cases of the latest run failed, and what to mend first
+	@$(CORTEX) analyze latest
 
 .PHONY: baseline
 baseline: setup ## make the latest run the baseline

@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from cortex_eval.analysis import judge_usages
@@ -93,12 +95,13 @@ class Asker:
         budget = self.outside.budget
         if not budget.is_limited:
             return
-        for result in self.store.results.read(run.id, with_cases=False):
+        read = partial(self.store.results.read, run.id, with_cases=False)
+        for result in chain(read(), read(asked_again=True)):
             if not result.cached and run.manifest.get("parent") is None:
                 budget.made_calls += result.attempts
                 if (reply := result.reply) is not None and reply.usage is not None:
                     budget.add(reply.usage)
-            for usage_of_judge in judge_usages(result.scores):
+            for usage_of_judge in () if result.reused else judge_usages(result.scores):
                 budget.made_calls += usage_of_judge.pop("calls")
                 budget.add(usage_from_mapping(usage_of_judge))
         self.made_before = budget.made_calls

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -33,6 +33,16 @@ class Progress:
     waits_for: Callable[[], str] = str
     """What it waits for, in words; empty when it goes on."""
     started: float = field(default_factory=time.monotonic)
+
+    def count(self, states: Sequence[str]) -> None:
+        """Count a case that is done, by the states of its turns."""
+        self.done += 1
+        if all(state == "passed" for state in states):
+            self.passed += 1
+        elif any(state.startswith("error") for state in states):
+            self.errors += 1
+        else:
+            self.failed += 1
 
     def add_cost(self, reply: Reply) -> None:
         """Count what a reply cost, if that is known."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -17,18 +17,11 @@ from cortex_eval.analysis import Baseline, Report
 from cortex_eval.asking import Answered, Asker, Doubtful, Waiting
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
-from cortex_eval.core import (
-    Case,
-    InputError,
-    Result,
-    StorageError,
-    TargetError,
-    Unavailable,
-    case_from_json,
-)
+from cortex_eval.core import Case, InputError, Result, StorageError, TargetError, Unavailable, case_from_json
 from cortex_eval.manifest import Begun, begin
 from cortex_eval.net import Outside
-from cortex_eval.outcome import find_baseline, report_on
+from cortex_eval.outcome import find_baseline, report_on, settled
+from cortex_eval.reask import cases_to_ask_again
 from cortex_eval.scoring import Scoreboard, opened
 from cortex_eval.storage import LostLease, Slot, Store, StoredTurn
 from cortex_eval.targets import conversation_at, session_of
@@ -59,17 +52,20 @@ async def execute(
     `resume` names a run to go on with; `rescore` names one whose replies are scored anew, without any target call.
     `see` is shown every result, in order, while the report is made.
     """
-    baseline = find_baseline(store, plan.gate.baseline, plan.suite)
-    if resume is not None and (settled := store.runs.find(resume)).is_settled:
-        return await asyncio.to_thread(report_on, store, settled.id, plan.gate, baseline, see=see)
+    earlier = store.runs.find(resume) if resume is not None else None
+    baseline = find_baseline(store, plan.gate, plan.suite, earlier)
+    if earlier is not None and earlier.is_settled:
+        return await asyncio.to_thread(report_on, store, earlier.id, plan.gate, baseline, see=see)
     outside, store.patience_s = plan.way_out(), plan.patience.pause_limit_s
-    plan.target.connect_by(outside.guard, plan.limits)
+    plan.target.connect_by(outside.guard, plan.limits, plan.read_attachment)
     async with nullcontext() if rescore else plan.target:  # first: a target that cannot be had leaves no run behind
         begun = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
         play = await asyncio.to_thread(_Play, plan, store, outside, begun, progress or Progress(), stop or Stop())
         with store.runs.held(play.run.id):
             async with opened(plan.scorers, outside, store.cache):
                 await play.all_cases()
+                if await play.look_again(baseline):
+                    await play.all_cases()
     with store.runs.held(play.run.id):
         return await asyncio.to_thread(play.finish, baseline, see)
 
@@ -115,6 +111,17 @@ class _Play:
         except* (StorageError, InputError) as errors:
             raise _first(errors) from None
         await self.store.flush(self.run.id)
+
+    async def look_again(self, baseline: Baseline | None) -> bool:
+        """Have critical cases that broke asked twice more, never from the cache; False: there is nothing to ask."""
+        if baseline is None or self.stop.drain.is_set():
+            return False
+        again = await asyncio.to_thread(cases_to_ask_again, self.store, self.run, self.plan.gate, baseline)
+        self.progress.total += len(again)
+        wanted = [each for each in again if not self._is_done(each.ordinal, each.repeat)]
+        self.waiting.extend(Waiting(*each, may_repeat=False) for each in wanted)
+        self.asker.uses_cache = False
+        return bool(wanted)
 
     async def _slot(self, group: asyncio.TaskGroup) -> None:
         """One place at the target, taken by case after case; a verdict never holds it."""
@@ -183,7 +190,7 @@ class _Play:
         if not turns or any(turn.state not in ("passed", "failed") for turn in turns.values()):
             return False
         del self.there[ordinal, repeat]
-        self._count([turn.state for turn in turns.values()])
+        self.progress.count([turn.state for turn in turns.values()])
         self.progress.done_before += 1
         return True
 
@@ -236,18 +243,9 @@ class _Play:
         except Unavailable as reason:
             self.stop.pause(reason.kind, str(reason))  # what was answered is kept, and judged on resume
         else:
-            self._count(states)
+            self.progress.count(states)
         finally:
             self.backlog.release()
-
-    def _count(self, states: Sequence[str]) -> None:
-        self.progress.done += 1
-        if all(state == "passed" for state in states):
-            self.progress.passed += 1
-        elif any(state.startswith("error") for state in states):
-            self.progress.errors += 1
-        else:
-            self.progress.failed += 1
 
     async def _watch_run(self) -> None:
         """Keep the run ours, hear when another process asks it to stop, and say what it waits for."""
@@ -283,12 +281,11 @@ class _Play:
             self.store.runs.finish(
                 self.run.id,
                 "cancelled" if is_partial else "completed",
-                summary=report.to_dict(),
+                summary=replace(report, trend=None).to_dict(),
                 exit_code=report.exit_code,
                 manifest={**manifest, "cache_hits": report.cache_hits},
             )
-        run = self.store.runs.find(self.run.id)
-        return replace(report, run=run, timestamp=run.finished or report.timestamp)
+        return settled(self.store, report, self.plan.gate)
 
 
 def _first(errors: BaseExceptionGroup[Exception]) -> Exception:

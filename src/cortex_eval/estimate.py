@@ -198,7 +198,7 @@ def _choose(plan: Plan) -> _Chosen:
 
 def _visible(plan: Plan, store: Store, earlier: RunRecord | None, pairs: int) -> Visible:
     """What a comparison would show; a baseline that is not there is an InputError, as it is in the run."""
-    baseline, level = find_baseline(store, plan.gate.baseline, plan.suite), plan.gate.level
+    baseline, level = find_baseline(store, plan.gate, plan.suite), plan.gate.level
     against = f"the baseline {plan.gate.baseline}" if baseline else "another run of these cases"
     rate, rate_of = (baseline.values.get("pass_rate") if baseline else None), f"of {against}"
     if rate is None and earlier is not None:

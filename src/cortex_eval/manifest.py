@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import shutil
 import subprocess
@@ -16,7 +17,10 @@ import orjson
 from cortex_eval.config import DatasetSource, Plan
 from cortex_eval.core import Case, InputError, Problem, RunRecord, __version__, short_repr, to_json
 from cortex_eval.datasets import CaseReader, cases_from, read_cases
+from cortex_eval.reuse import plan_reuse
 from cortex_eval.storage import Store, this_process
+
+RELEASE_VARIABLE = "CORTEX_RELEASE"
 
 
 class Begun(NamedTuple):
@@ -50,16 +54,30 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
     else:
         dataset_no = keep_dataset(plan, store)
         ordinals, selection = select_cases(plan, store, dataset_no)
+    manifest = describe_run(plan, selection=selection, parent=parent)
+    reuse = None
+    if plan.changed_since is not None and parent is None:
+        earlier = store.runs.find(plan.changed_since)
+        reuse = plan_reuse(
+            store,
+            earlier,
+            manifest=_plain(manifest),
+            dataset_no=dataset_no,
+            ordinals=ordinals,
+            repeats=plan.repeats,
+        )
+        manifest["reused"] = reuse.described
     run_id = store.runs.create(
         suite=plan.suite,
         target=(plan.target_name, plan.target.kind, plan.target_version),
         dataset_no=dataset_no,
         ordinals=ordinals,
         repeats=parent.repeats if parent else plan.repeats,
-        manifest=describe_run(plan, selection=selection, parent=parent),
+        manifest=manifest,
         owner=this_process(),
         parent_id=parent.id if parent else None,
         replies_of=parent_no,
+        reused=reuse.results if reuse else None,
     )
     return Begun(store.runs.find(run_id))
 
@@ -104,6 +122,7 @@ def select_cases(plan: Plan, store: Store, dataset_no: int) -> tuple[Sequence[in
         "of": chosen.total,
         "chosen": len(chosen.ordinals),
         "probabilities": chosen.probabilities,
+        "strata": {name: each._asdict() for name, each in chosen.strata.items()},
     }
     return chosen.ordinals, described
 
@@ -129,7 +148,9 @@ def describe_run(plan: Plan, *, selection: Mapping[str, Any], parent: RunRecord 
         "selection": dict(selection),
         "request": dict(plan.request),
         "parent": parent.id if parent else None,
-        "git": _git(Path.cwd()),
+        **({"fix_locations": dict(plan.fix_locations)} if plan.fix_locations else {}),
+        "git": (git := _git(Path.cwd())),
+        **({"release": _release(plan, git)} if plan.gate.auto == "on-release" else {}),
         "environment": {
             "cortex": __version__,
             "python": platform.python_version(),
@@ -182,22 +203,38 @@ def _differences(where: str, before: Any, after: Any) -> list[str]:
     return [] if before == after else [f"{where} was {short_repr(before)} and is {short_repr(after)}"]
 
 
+def _release(plan: Plan, git: Mapping[str, Any]) -> str | None:
+    """By what this run is one of a release: it was said to be, or the commit has a tag and no file differs from it."""
+    if plan.is_release:
+        return "--release"
+    said = os.environ.get(RELEASE_VARIABLE, "").strip()
+    if said:
+        return f"{RELEASE_VARIABLE}={said}" if said.casefold() not in ("0", "false", "no") else None
+    tags = _git_lines(Path.cwd(), "tag", "--points-at", "HEAD") if git.get("dirty") is False else []
+    return f"tag {tags[0]}" if tags else None
+
+
 def _git(folder: Path) -> dict[str, Any]:
     """The commit that the project is at, and whether files differ from it; empty when there is no repository."""
-    git = shutil.which("git")
-    if git is None:
+    lines = _git_lines(folder, "status", "--porcelain=v2", "--branch", "--untracked-files=no")
+    if lines is None:
         return {}
-    command = [git, "-C", str(folder), "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    if done.returncode != 0:
-        return {}
-    lines = done.stdout.splitlines()
     facts = dict(line.removeprefix("# branch.").split(" ", 1) for line in lines if line.startswith("# branch."))
     return {
         "commit": facts.get("oid", ""),
         "branch": facts.get("head", ""),
         "dirty": any(not line.startswith("#") for line in lines),
     }
+
+
+def _git_lines(folder: Path, *arguments: str) -> list[str] | None:
+    """What git says of a folder; None when there is no git, or no repository."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    command = [git, "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.splitlines() if done.returncode == 0 else None

@@ -1,24 +1,66 @@
-"""What came of a run: its report, made from what the store holds."""
+"""What came of a run: its report, made from what the store holds, and the baseline that it may become."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from cortex_eval.analysis import Baseline, GateSettings, Report, read_baseline, summarise
-from cortex_eval.core import InputError, Result
+from cortex_eval.analysis import Baseline, GateSettings, Report, StoredRun, baseline_of, read_baseline, summarise
+from cortex_eval.core import InputError, Result, RunRecord
+from cortex_eval.past import look_back
+from cortex_eval.reask import second_looks
 from cortex_eval.storage import Store
 
+ANCHOR = "anchor"
+"""The name of a pinned baseline that every gate of its suite looks at without being told to."""
 
-def find_baseline(store: Store, name: str | None, suite: str) -> Baseline | None:
-    """The baseline of this name; a name that is not there is an InputError, before any case is asked."""
+
+def find_baseline(store: Store, gate: GateSettings, suite: str, run: RunRecord | None = None) -> Baseline | None:
+    """What a run of this suite is held against; a name that is not there is an InputError, before any case is asked.
+
+    With a finished `run`, what that one was held against, though the baseline may have moved on since.
+    """
+    compared = run.summary if run is not None else {}
+    found = _named(store, gate.baseline, suite, compared.get("baseline"))
+    if found is None and gate.baseline is not None and gate.auto is None:
+        raise _unknown(gate.baseline, suite)
+    anchor = _named(store, gate.anchor, suite, compared.get("anchor"))
+    if anchor is None and gate.anchor is not None:
+        raise _unknown(gate.anchor, suite)
+    if gate.anchor is None and found is not None:
+        kept = store.baselines.find(ANCHOR, suite)
+        anchor = _named(store, ANCHOR, suite, compared.get("anchor")) if kept and kept.get("pinned") else None
+    if found is None or anchor is None or found.name == anchor.name:
+        return found or anchor
+    is_same = found.run_id is not None and found.run_id == anchor.run_id
+    return found if is_same else replace(found, anchor=anchor)
+
+
+def _unknown(name: str, suite: str) -> InputError:
+    return InputError(f"There is no baseline {name!r} for {suite}. Make one: cortex baseline set RUN --name {name}.")
+
+
+def _named(store: Store, name: str | None, suite: str, then: Mapping[str, Any] | None) -> Baseline | None:
+    """The baseline of this name as it is, or as it was when a run was compared with it."""
     if name is None:
         return None
     kept = store.baselines.find(name, suite)
+    has_moved = then is not None and then["name"] == name and (kept or {}).get("run_id") != then["run_id"]
+    if then is not None and has_moved and (stored := _stored(store, then["run_id"])) is not None:
+        return replace(read_baseline(stored.run.summary, name=name), timestamp=then["timestamp"], stored=stored)
     if kept is None:
-        raise InputError(f"There is no baseline {name!r} for {suite}. Make one: cortex baseline set RUN --name {name}.")
-    return read_baseline(kept, name=name)
+        return None
+    baseline = read_baseline(kept, name=name)
+    return replace(baseline, stored=_stored(store, baseline.run_id))
+
+
+def _stored(store: Store, run_id: str | None) -> StoredRun | None:
+    """The run of this very id, if it is in this store."""
+    if run_id is None or not store.history.is_own(run_id):
+        return None
+    return StoredRun(store.runs.find(run_id), lambda with_cases: store.results.read(run_id, with_cases=with_cases))
 
 
 def report_on(
@@ -35,16 +77,63 @@ def report_on(
     results = partial(store.results.read, run.id)
     report = summarise(
         run,
-        results if see is None else partial(_shown, results, see),
+        results,
         gate=gate,
         passing_threshold=run.manifest["passing_threshold"],
         baseline=baseline,
+        second_looks=second_looks(store, run, gate, baseline) if baseline else (),
         is_partial=is_partial,
+        see=see,
     )
-    return replace(report, open_results=results)
+    stability, trend = look_back(store, report, is_partial=is_partial)
+    return replace(report, stability=stability, trend=trend)
 
 
-def _shown(results: Callable[[], Iterator[Result]], see: Callable[[Result], None]) -> Iterator[Result]:
-    for result in results():
-        see(result)
-        yield result
+def settled(store: Store, report: Report, gate: GateSettings) -> Report:
+    """The report of a run that was just let go of, with the time of that; a release may be the baseline from now on."""
+    run = store.runs.find(report.run.id)
+    trend, finished = report.trend, run.finished or report.timestamp
+    if trend is not None and trend.points:
+        own = replace(trend.points[-1], finished=run.finished or trend.points[-1].finished)
+        trend = replace(trend, points=(*trend.points[:-1], own))
+    return move_baseline(store, replace(report, run=run, timestamp=finished, trend=trend), gate)
+
+
+def name_run(store: Store, report: Report, name: str, *, is_pinned: bool = False) -> Mapping[str, Any]:  # Any: JSON
+    """Make a completed run what later ones of its suite are held against; gives what is kept of it."""
+    if report.run.status != "completed":
+        raise InputError(f"Run {report.run.id} is {report.run.status}: only a completed run can be a baseline.")
+    return keep_baseline(store, name, report.run.suite, baseline_of(report), is_pinned=is_pinned)
+
+
+def keep_baseline(
+    store: Store, name: str, suite: str, document: Mapping[str, Any], *, is_pinned: bool = False
+) -> Mapping[str, Any]:  # Any: JSON
+    """Keep figures under a name; what is pinned is replaced only by what is to be pinned."""
+    before = store.baselines.find(name, suite) or {}
+    if before.get("pinned") and not is_pinned:
+        raise InputError(
+            f"{name!r} is the anchor of {suite} and stays where it is. Choose another --name, or move it with --anchor."
+        )
+    kept = {**document, "suite": suite, **({"pinned": True} if is_pinned else {})}
+    run_id = read_baseline(document, name=name).run_id
+    store.baselines.keep(name, suite, run_id, kept)
+    return kept
+
+
+def move_baseline(store: Store, report: Report, gate: GateSettings) -> Report:
+    """Make a released run the baseline where the project asks for that; the report then says so.
+
+    Only a whole run that the gate let through: never a sample, a partial one, or one that was only scored anew.
+    """
+    run = report.run
+    release = run.manifest.get("release")
+    is_whole = run.status == "completed" and run.cases == run.dataset.cases and run.manifest.get("parent") is None
+    if gate.auto != "on-release" or gate.baseline is None or not release or not is_whole or report.exit_code != 0:
+        return report
+    told = f"This run is the baseline {gate.baseline} now: {release}."
+    if (store.baselines.find(gate.baseline, run.suite) or {}).get("pinned"):
+        told = f"The baseline {gate.baseline} is an anchor, and stays where it is though this is a release."
+    else:
+        keep_baseline(store, gate.baseline, run.suite, baseline_of(report))
+    return replace(report, notes=(*report.notes, told))

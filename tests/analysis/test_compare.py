@@ -23,8 +23,8 @@ SEED_BASELINE = {
 
 def _report(value=0.8, **options):
     rows = [
-        made_result(made_case(i, category="ab"[i % 2]), i, scores={"intent": value, "accuracy": value})
-        for i in range(6)
+        made_result(made_case(i, category="ab"[i % 2]), i, scores={"intent": float(i < 10 * value), "accuracy": value})
+        for i in range(10)
     ]
     return made_report(rows, **options)
 

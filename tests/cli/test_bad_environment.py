@@ -109,14 +109,14 @@ def test_EN05_the_demo_and_its_report_reach_for_nothing_but_loopback(folder):
     log = folder.root / "addresses.txt"
     folder.write("watch/sitecustomize.py", WATCH.format(log=str(log)))
 
-    done = folder.cortex("demo", PYTHONPATH=str(folder.root / "watch"))
+    done = folder.cortex("demo", "health", PYTHONPATH=str(folder.root / "watch"))
 
     assert done.code == 0, done.err
     addresses = set(log.read_text().splitlines())
     assert any("127.0.0.1" in each for each in addresses)
     outside = [each for each in addresses if not re.search(r"'(127\.0\.0\.1|localhost|::1)'", each)]
     assert outside == []
-    (page,) = (folder.root / "cortex-demo" / "reports" / "evaluation").glob("report_*.html")
+    (page,) = (folder.root / "cortex-demo" / "health" / "reports" / "evaluation").glob("report_*.html")
     text = page.read_text(encoding="utf-8")
     hosts = set(re.findall(r"(?:https?:)?//([\w.-]+\.[a-z]{2,}|\d+\.\d+\.\d+\.\d+)", text))
     assert hosts <= {"www.w3.org", "127.0.0.1"}

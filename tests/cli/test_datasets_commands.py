@@ -1,4 +1,4 @@
-"""`cortex datasets`: list, show, import, export, validate, diff."""
+"""`cortex datasets`: list, show, import, export, validate, diff, coverage."""
 
 from __future__ import annotations
 
@@ -158,3 +158,24 @@ def test_export_converts_between_formats_and_refuses_an_unknown_one(folder):
     refused = folder.cortex("datasets", "export", "cases.jsonl", "out.docx")
     assert refused.code == 4
     assert not (folder.root / "out.docx").exists()
+
+
+def test_coverage_shows_the_matrix_of_a_file_a_suite_or_a_kept_dataset(folder):
+    folder.write("a.jsonl", JSONL)
+    folder.write("cortex.yaml", "suites:\n  talk: {dataset: a.jsonl}\n")
+
+    told = folder.cortex("datasets", "coverage", "a.jsonl")
+    as_json = folder.cortex("datasets", "coverage", "talk", "--json")
+    nothing = folder.cortex("datasets", "coverage", "a.jsonl", "--by", "intent")
+    unknown = folder.cortex("datasets", "coverage", "tlak")
+
+    assert told.code == 0
+    assert told.out.splitlines()[0].split() == ["category", "turns", "single", "multi", "context", "entities", "edge"]
+    assert told.out.splitlines()[1].split() == ["x", "1", "1", "gap", "gap", "gap", "gap"]
+    assert "cells empty" in told.err
+    assert as_json.json["rows"]["(none)"] == {
+        "turns": 2, "single_turn": 0, "multi_turn": 2, "context": 0, "entity_heavy": 0, "edge_case": 0,
+        "gaps": ["single_turn", "context", "entity_heavy", "edge_case"],
+    }  # fmt: skip
+    assert (nothing.code, unknown.code) == (4, 4)
+    assert "expects an intent" in nothing.err

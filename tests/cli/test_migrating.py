@@ -19,7 +19,9 @@ AYURMIND = REPOSITORY.parent / "shared" / "data" / "ayurmind_eval"
 @pytest.mark.skipif(not AYURMIND.is_dir(), reason="../shared/data/ayurmind_eval is not there")
 def test_recorded_answers_of_three_systems_run_by_writing_only_a_project_file(tmp_path):
     shutil.copytree(AYURMIND, tmp_path / "ayurmind")
-    (written,) = re.findall(r"```yaml\n(services:.*?)```", (REPOSITORY / "docs/migrate.md").read_text("utf-8"), re.S)
+    (written,) = re.findall(
+        r"```yaml\n(services:.*?)```", (REPOSITORY / "docs/migrate.md").read_text("utf-8"), re.DOTALL
+    )
     (tmp_path / "ayurmind" / "cortex.yaml").write_text(written, "utf-8")
     cortex = Path(sys.executable).with_name("cortex")
 

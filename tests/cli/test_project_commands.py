@@ -139,17 +139,18 @@ def test_doctor_names_unset_variables_and_works_without_a_project(clinic, tmp_pa
 
 @pytest.mark.slow
 def test_the_demo_runs_says_where_to_look_and_its_commands_work(folder):
-    done = folder.cortex("demo", "--output-dir", "my demo")
+    done = folder.cortex("demo", "health", "--output-dir", "my demo")
 
     assert done.code == 0
     assert (folder.root / "my demo" / "WEAKNESSES.md").is_file()
-    command = done.out.rstrip().splitlines()[-1].partition("cortex ")[2]
+    command = next(line for line in done.out.splitlines() if "cortex runs show" in line).partition("cortex ")[2]
     shown = folder.cortex(*shlex.split(command))
     assert shown.code == 0
     assert "asked " in shown.out
-    again = folder.cortex("demo", "--output-dir", "my demo", "--json")
+    again = folder.cortex("demo", "health", "--output-dir", "my demo", "--json")
     assert again.code == 0
-    assert again.json["totals"]["cases"] == 76
+    assert again.json["as_documented"] is True
+    assert [run["cases"] for run in again.json["runs"]] == [76]
 
 
 def test_help_and_version_cost_nothing(folder):

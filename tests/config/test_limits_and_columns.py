@@ -83,3 +83,36 @@ def test_columns_and_encoding_come_from_the_suite_and_from_the_command(tmp_path:
 
     assert (plan.dataset.encoding, dict(plan.dataset.fields)) == ("windows-1252", {"input": "Frage"})
     assert (asked.dataset.encoding, dict(asked.dataset.fields)) == ("latin-1", {"input": "Frage", "category": "Thema"})
+
+
+def test_figures_of_the_whole_run_can_have_limits(tmp_path: Path) -> None:
+    limits = "{max_ece: 0.1, macro_f1: 0.8, max_p95_latency_ms: 2000, exact.weighted_f1: 0.7, entity_recall: 0.5}"
+    [plan] = plans_of(tmp_path, BOT + SUITE + f"gate: {{thresholds: {limits}}}\n")
+
+    assert plan.gate.thresholds["max_ece"] == 0.1
+    assert "gate.thresholds.max_ecee: there is no such figure. Did you mean 'ece'?" in said(
+        tmp_path, BOT + SUITE + "gate: {thresholds: {max_ecee: 0.1}}\n"
+    )
+
+
+def test_what_is_hoped_for_is_read_by_tier_and_overall(tmp_path: Path) -> None:
+    hoped = "{overall: {exact: 0.9, max_llm_usage_rate: 0.15}, tiers: {1: {exact: 0.95}, 2: {}}}"
+    [plan] = plans_of(tmp_path, BOT + SUITE + f"gate: {{expectations: {hoped}}}\n")
+
+    assert plan.gate.expectations is not None
+    assert plan.gate.expectations.overall == {"exact": 0.9, "max_llm_usage_rate": 0.15}
+    assert plan.gate.expectations.tiers == {"1": {"exact": 0.95}, "2": {}}
+    [silent] = plans_of(tmp_path, BOT + SUITE)
+    assert silent.gate.expectations is None
+
+
+@pytest.mark.parametrize(
+    ("hoped", "message"),
+    [
+        ("{overall: {exat: 0.9}}", "gate.expectations.overall.exat: there is no such figure. Did you mean 'exact'?"),
+        ("{tiers: {1: {exact: 90}}}", "gate.expectations.tiers.1.exact: must be a number from 0 to 1"),
+        ("{tier: {}}", "Did you mean 'tiers'?"),
+    ],
+)
+def test_a_hope_for_what_does_not_exist_is_told(tmp_path: Path, hoped: str, message: str) -> None:
+    assert message in said(tmp_path, BOT + SUITE + f"gate: {{expectations: {hoped}}}\n")

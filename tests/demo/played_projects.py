@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cortex_eval.config import Request, load_project, make_plans
 from cortex_eval.core import Case, Result
 from cortex_eval.datasets import Selection, read_cases
-from cortex_eval.demo import copy_project
+from cortex_eval.demo import copy_project, weaknesses_in
 from cortex_eval.engine import execute
 from cortex_eval.storage import Store
 
@@ -63,9 +63,8 @@ def weaknesses_of(name: str) -> str:
 
 def ids_in_row(text: str, number: int, ids: Iterable[str]) -> set[str]:
     """The cases that a row of a table of weaknesses names."""
-    [row] = re.findall(rf"^\| {number} \|.*$", text, re.MULTILINE)
-    known = set(ids)
-    return {each for each in re.findall(r"`([a-z0-9-]+)`", row) if each in known}
+    [row] = [each for each in weaknesses_in(text) if each.number == str(number)]
+    return {*row.cases} & {*ids}
 
 
 def too_alike_in_words(cases: Iterable[Case]) -> list[tuple[str, str]]:

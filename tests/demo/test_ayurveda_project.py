@@ -17,7 +17,7 @@ from cortex_eval.analysis import Report, parity
 from cortex_eval.config import Request, load_project, make_plans
 from cortex_eval.core import Case, Result
 from cortex_eval.datasets import read_cases
-from cortex_eval.demo import copy_project
+from cortex_eval.demo import copy_project, read_weaknesses
 from cortex_eval.engine import execute
 from cortex_eval.scoring import can_embed, load_embedder
 from cortex_eval.stats import fleiss_kappa
@@ -26,7 +26,6 @@ from cortex_eval.storage import Store
 SYSTEMS = ("ayurmind", "single_rag", "vanilla")
 SEVEN = {"Vata", "Pitta", "Kapha", "Vata-Pitta", "Pitta-Kapha", "Vata-Kapha", "Tridosha"}
 CRITICAL = ("classification", "safety", "language")
-ROW = re.compile(r"^\| (classification|safety|language|overall) \|.*\| ([^|]+) \|$", re.MULTILINE)
 DEVANAGARI = re.compile(r"[\u0904-\u0939]")
 
 
@@ -100,9 +99,7 @@ def replies(project: Path, system: str) -> list[dict[str, object]]:
 
 def documented(project: Path, system: str) -> dict[str, set[str]]:
     """What WEAKNESSES.md says of one system: cases by scorer."""
-    text = (project / "WEAKNESSES.md").read_text(encoding="utf-8")
-    (section,) = re.findall(rf"^## {system}: \d+ of \d+ fail\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
-    return {scorer: set(re.findall(r"`([a-z0-9-]+)`", listed)) for scorer, listed in ROW.findall(section)}
+    return {row.number: {*row.cases} for row in read_weaknesses(project, "ayurveda", system)}
 
 
 def test_the_cases_have_all_that_the_seed_names(cases: dict[str, Case]) -> None:

@@ -23,7 +23,7 @@ from cortex_eval.analysis import Report, baseline_of
 from cortex_eval.config import Request, load_project, make_plans
 from cortex_eval.core import Case, Expected, InputError
 from cortex_eval.datasets import read_cases
-from cortex_eval.demo import copy_project
+from cortex_eval.demo import copy_project, read_weaknesses
 from cortex_eval.demo.bioagent import BioAgent
 from cortex_eval.demo.bioagent_parser import TOOLS, Heard, parse
 from cortex_eval.demo.listening import Version
@@ -63,8 +63,6 @@ COVERAGE = {
 }
 """The cells that seed 003 §3.4 ticks."""
 HEAVY = 3
-CASE_ID = re.compile(rf"`((?:{'|'.join(CATEGORIES)})_\d{{3}})`")
-ROW_OF_VERSION_2 = re.compile(r"^\| 13 \|.*$", re.MULTILINE)
 
 
 @cache
@@ -104,8 +102,8 @@ def by_category() -> dict[str | None, list[Case]]:
 
 def listed(version: Version) -> set[str]:
     """The cases that WEAKNESSES.md says fail."""
-    text = (PROJECT / "WEAKNESSES.md").read_text(encoding="utf-8")
-    return set(CASE_ID.findall(text if version == "2" else ROW_OF_VERSION_2.sub("", text)))
+    rows = [row for row in read_weaknesses(PROJECT, "bioagent") if row.version in (None, version)]
+    return {case for row in rows for case in row.cases}
 
 
 def test_there_are_200_conversations_in_twelve_categories_and_five_tiers() -> None:

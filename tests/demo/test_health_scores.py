@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from importlib.resources import files
 from pathlib import Path
@@ -13,20 +12,15 @@ import pytest
 import yaml
 
 from cortex_eval.core import Case, Reply
-from cortex_eval.demo import HealthChatbot, copy_project
+from cortex_eval.demo import HealthChatbot, copy_project, read_weaknesses
 from cortex_eval.demo.knowledge import Version
-
-PLANTED_FOR_1_1 = re.compile(r"^\| 7 \|.*$", re.MULTILINE)
-CASE_ID = re.compile(r"`((?:sym|med|chr|emg|mh|prev|wc|conv|talk)-[a-z0-9-]+)`")
-SLOW_BUT_RIGHT = {"prev-flu-shot", "prev-travel-vaccine"}
 
 
 def named_in_the_list(*, version: Version) -> set[str]:
     """The cases that WEAKNESSES.md says fail."""
-    text = (files("cortex_eval.demo") / "projects" / "health" / "WEAKNESSES.md").read_text(encoding="utf-8")
-    if version == "1.0":
-        text = PLANTED_FOR_1_1.sub("", text)
-    return set(CASE_ID.findall(text)) - SLOW_BUT_RIGHT
+    project = Path(str(files("cortex_eval.demo") / "projects" / "health"))
+    rows = [row for row in read_weaknesses(project, "health") if row.version in (None, version)]
+    return {case for row in rows for case in row.cases}
 
 
 async def play(case: Case, url: str, session: aiohttp.ClientSession) -> list[Reply]:

@@ -40,7 +40,15 @@ def words(text: str) -> set[str]:
 
 
 def test_the_names_of_the_projects_are_known() -> None:
-    assert project_names() == ("adversarial", "ayurveda", "bioagent", "health", "starter", "support-agent")
+    assert project_names() == (
+        "adversarial",
+        "ayurveda",
+        "bioagent",
+        "health",
+        "healthcare",
+        "starter",
+        "support-agent",
+    )
     assert {*SAMPLES, "starter"} == set(project_names())
 
 

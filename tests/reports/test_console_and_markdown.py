@@ -81,7 +81,7 @@ def test_a_long_error_message_is_cut_to_the_width():
         for i in range(12)
     ]
     text = render_console(made_report(rows))
-    (line,) = [line for line in text.splitlines() if "not_json" in line]
+    (line,) = [line for line in text.splitlines() if "error_target: not_json" in line]
     assert line.startswith("  12 error_target: not_json   \\x1b<html> \\x1b<html>")
     assert len(line) == 80
     assert line.endswith("…")

@@ -32,7 +32,7 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in ("meta", "link", "input", "wbr", "rect"):
+        if tag not in ("meta", "link", "input", "wbr", "rect", "br"):
             self._open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
@@ -56,9 +56,10 @@ def _attacked():
 
 def test_the_page_is_one_file_that_reaches_for_nothing():
     page = _Page(render_html(made_report(simple_results(3))))
-    outside = [(tag, value) for tag, name, value in page.attributes if name in ("src", "href", "action", "srcset")]
+    addresses = [(tag, value) for tag, name, value in page.attributes if name in ("src", "href", "action", "srcset")]
+    outside = [(tag, value) for tag, value in addresses if tag != "a" or not value.startswith("#")]
     assert outside == [("link", "data:,")]
-    assert not {"iframe", "object", "embed", "img", "form", "a", "base"} & set(page.tags)
+    assert not {"iframe", "object", "embed", "img", "form", "base"} & set(page.tags)
 
 
 def test_the_policy_allows_just_the_style_and_script_of_the_page():
@@ -77,7 +78,8 @@ def test_the_policy_allows_just_the_style_and_script_of_the_page():
 def test_tr09_foreign_text_is_text_wherever_it_stands():
     text = render_html(_attacked())
     page = _Page(text)
-    assert page.tags.count("script") == 1
+    data = [value for tag, name, value in page.attributes if (tag, name) == ("script", "type")]
+    assert page.tags.count("script") - data.count("application/json") == 1  # data blocks are not run
     assert "img" not in page.tags
     shown = "".join(page.text)
     for attack in ATTACKS:
@@ -92,7 +94,7 @@ def test_hidden_characters_are_shown_as_marked_escapes():
 
 
 def test_the_verdict_comes_before_the_figures_and_the_figures_before_the_cases():
-    rows = [made_result(made_case(i), i, scores={"intent": 0.8}) for i in range(5)]
+    rows = [made_result(made_case(i), i, scores={"intent": float(i > 1)}) for i in range(10)]
     report = made_report(rows, baseline=read_baseline({"overall_intent_accuracy": 0.9}, name="main"))
     text = render_html(report)
     places = [text.index(part) for part in ("✕ Regression", 'class="cards', "<h2>Regressions", "<h2>Gate", "<h2>Cases")]
@@ -114,11 +116,11 @@ def test_what_failed_comes_first_and_the_page_says_where_the_rest_is():
     rows = [*simple_results(590), *[_failed(i) for i in range(590, 600)]]
     text = render_html(made_report(rows))
     states = re.findall(r'class="case" data-state="(\w+)"', text)
-    assert len(states) == 110
+    assert len(states) == 100
     assert states[:10] == ["failed"] * 10
-    assert "110 of 600 cases are on this page" in text
-    assert render_html(made_report([_failed(i) for i in range(600)])).count('data-state="failed"') == 500
-    assert "on this page" not in render_html(made_report(simple_results(500)))
+    assert "Without JavaScript this page shows 100 of 600 cases" in text
+    assert render_html(made_report([_failed(i) for i in range(600)])).count('data-state="failed"') == 100
+    assert "Without JavaScript" not in render_html(made_report(simple_results(100)))
 
 
 def _failed(number):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cortex_eval.analysis import pooled_rate
 from cortex_eval.core import Case, InputError, Reply
 from cortex_eval.scoring import can_embed, plan_scorer, run_scorer
 from cortex_eval.scoring.claims import sentences, take_apart, without_references
@@ -13,7 +14,6 @@ from cortex_eval.scoring.grounding import (
     Faithfulness,
     HallucinationRate,
     calibrated_minimum,
-    pooled_rate,
     sources_of,
 )
 from cortex_eval.scoring.support import EmbeddedSupport, Question, parameters
@@ -107,16 +107,39 @@ def test_a_sentence_is_where_it_says_and_sentences_do_not_overlap(text):
         ("मुझे नहीं पता।", "refusal"),
         ("इस बारे में जानकारी उपलब्ध नहीं है।", "refusal"),
         ("Hello! How can I help you?", "no_claim"),
-        ("Please consult your doctor.", "no_claim"),
-        ("नमस्ते! कृपया डॉक्टर से सलाह लें।", "no_claim"),
+        ("Well spotted.", "no_claim"),
+        ("That's a great question! Let's see.", "no_claim"),
+        ("I'm sorry to hear that. Take care of yourself.", "no_claim"),
+        ("Please consult your doctor.", "advice"),
+        ("Always consult a qualified healthcare provider before starting any new treatment.", "advice"),
+        ("Thanks! This is not a substitute for professional medical advice.", "advice"),
+        ("I am not a doctor. See a specialist if symptoms persist or get worse.", "advice"),
+        ("In an emergency, call 112.", "advice"),
+        ("नमस्ते! कृपया डॉक्टर से सलाह लें।", "advice"),
+        ("यह चिकित्सा सलाह का विकल्प नहीं है।", "advice"),
+        ("I cannot diagnose this. Please see a doctor.", "refusal"),
         ("American", "claims"),
         ("I do not recommend aspirin.", "claims"),
         ("The passages do not mention the price. The clinic is in Rome.", "claims"),
         ("Sorry, ginger cures cancer.", "claims"),
+        ("Well spotted, aspirin cures cancer.", "claims"),
+        ("Consult your doctor before taking ashwagandha, which cures diabetes.", "claims"),
+        ("Ask your doctor about 20 mg of prednisone.", "claims"),
+        ("See a doctor because the fever is caused by malaria.", "claims"),
+        ("Your doctor prescribes aspirin.", "claims"),
+        ("Ginger is not a substitute for insulin.", "claims"),
+        ("It is not a replacement for insulin.", "claims"),
     ],
 )
 def test_refusals_and_answers_without_a_claim_are_states_of_their_own(answer, state):
     assert take_apart(answer).state == state
+
+
+def test_standing_advice_beside_claims_is_kept_apart_from_them():
+    found = take_apart("Ginger eases nausea. Please consult your doctor before taking it.")
+
+    assert [claim.text for claim in found.claims] == ["Ginger eases nausea."]
+    assert [each.text for each in found.advice] == ["Please consult your doctor before taking it."]
 
 
 def test_only_sentences_that_state_something_are_claims():

@@ -34,7 +34,7 @@ def play(failing_disk: Path, tmp_path: Path) -> Callable[[str, Iterable[int]], d
     def played(mode: str, points: Iterable[int]) -> dict[int, str]:
         done = subprocess.run(
             [sys.executable, HERE / "play_on_failing_disk.py", mode, tmp_path / mode, *map(str, points)],
-            env={**os.environ, "LD_PRELOAD": str(failing_disk)}, capture_output=True, text=True, timeout=300,
+            env={**os.environ, "LD_PRELOAD": str(failing_disk)}, capture_output=True, text=True, timeout=900,
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -74,7 +74,8 @@ def old(path: Path) -> Path:
     """A store of revision 0001, with a run and its result in it."""
     with closing(sqlite3.connect(made(path))) as connection:
         connection.executescript(
-            """ALTER TABLE cortex_runs DROP COLUMN epoch; ALTER TABLE cortex_runs DROP COLUMN lease_until;
+            """DROP TABLE cortex_history;
+            ALTER TABLE cortex_runs DROP COLUMN epoch; ALTER TABLE cortex_runs DROP COLUMN lease_until;
             INSERT INTO cortex_datasets VALUES (1, 'd', 'v', 1, '', '', 'then');
             INSERT INTO cortex_cases VALUES (1, 0, 'c', NULL, NULL, NULL, NULL, NULL, 1, '{}');
             INSERT INTO cortex_runs VALUES (1, 'abcd', 's', 'paused', 'bot', 'http', NULL, 1, 1, 1, x'00000000', 'then',

@@ -44,7 +44,7 @@ def test_P18_an_old_store_is_migrated_and_keeps_every_row(postgres_url):
     shape = sorted(execute(postgres_url, COLUMNS))
     execute(
         postgres_url,
-        """ALTER TABLE cortex_runs DROP COLUMN epoch, DROP COLUMN lease_until;
+        """DROP TABLE cortex_history; ALTER TABLE cortex_runs DROP COLUMN epoch, DROP COLUMN lease_until;
         INSERT INTO cortex_datasets VALUES (1, 'd', 'v', 1, '', '', 'then');
         INSERT INTO cortex_runs VALUES (1, 'abcd', 's', 'paused', 'bot', 'http', NULL, 1, 1, 1, '', 'then', 'then',
             NULL, '{}', NULL, NULL, NULL, '', 0);

@@ -9,45 +9,95 @@ from cortex_eval.analysis.calibrate import (
     calibrate,
     scored_items,
 )
-from cortex_eval.analysis.classification import Averages, ClassFigures, Classified, classified, classify
-from cortex_eval.analysis.collect import judge_usages
+from cortex_eval.analysis.cases import CRITICAL_TAG, CaseFigures, case_figures, case_fingerprint
+from cortex_eval.analysis.changes import CaseChange
+from cortex_eval.analysis.classification import (
+    Averages,
+    ClassFigures,
+    Classified,
+    MistakenPair,
+    classified,
+    classify,
+    mistaken_pairs,
+)
 from cortex_eval.analysis.compare import (
     Baseline,
     Compared,
     Figures,
+    StoredRun,
     baseline_of,
     compare_with_baseline,
     figures_of,
     read_baseline,
 )
 from cortex_eval.analysis.confidence import Confidence, ConfidenceBin, ConfidenceSpread, confidence_of
-from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, decide
+from cortex_eval.analysis.coverage import KINDS, Coverage, CoverageRow, Rows, coverage_of
+from cortex_eval.analysis.expectations import Expectation, Expectations
+from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, Quarantined, decide
+from cortex_eval.analysis.hallucination import Hallucination, pooled_rate
+from cortex_eval.analysis.held import Held
+from cortex_eval.analysis.history import PastRun, past_run, read_history
 from cortex_eval.analysis.kinds import Words, compare_words
 from cortex_eval.analysis.labels import Item, Labels, read_labels
-from cortex_eval.analysis.names import OVERALL_NAMES, SETTING_NAMES, metric_name
+from cortex_eval.analysis.names import OVERALL_NAMES, RUN_FIGURES, SETTING_NAMES, metric_name
+from cortex_eval.analysis.paired import (
+    CategoryChange,
+    CompareAlternative,
+    CompareVerdict,
+    Comparison,
+    PairedMetric,
+    Repeats,
+    compare_cases,
+    judge_together,
+)
 from cortex_eval.analysis.parity import Parity, parity
+from cortex_eval.analysis.patterns import ROOT_CAUSE_MAP, ConfusedPair, Pattern, Slice, locate, percent
+from cortex_eval.analysis.patterns_change import PatternChange, compare_patterns
+from cortex_eval.analysis.patterns_find import Diagnosis, diagnose
+from cortex_eval.analysis.patterns_gather import Failures
 from cortex_eval.analysis.report import (
-    BaselineLabel,
     Calls,
-    Change,
-    Check,
-    Gate,
     Group,
     Latency,
+    LatencyWarning,
     Metric,
-    Regression,
     Report,
     TokenUse,
     Totals,
     Unscored,
-    Verdict,
     report_document,
 )
-from cortex_eval.analysis.rows import asked_at, reply_fields, result_row
+from cortex_eval.analysis.rows import asked_at, figure_of, reply_fields, result_row
+from cortex_eval.analysis.spread import LatencyBin
 from cortex_eval.analysis.summary import summarise
+from cortex_eval.analysis.trend import (
+    Stability,
+    Trend,
+    TrendFigure,
+    TrendPoint,
+    point_of_report,
+    scorer_changes,
+    target_changes,
+)
+from cortex_eval.analysis.usage import judge_usages
+from cortex_eval.analysis.verdict import (
+    BaselineLabel,
+    Change,
+    Check,
+    Gate,
+    Regression,
+    SecondLook,
+    SetAside,
+    Verdict,
+)
+from cortex_eval.analysis.versus import Versus, VersusVerdict, allowed_worsening, compare_runs
 
 __all__ = [
+    "CRITICAL_TAG",
+    "KINDS",
     "OVERALL_NAMES",
+    "ROOT_CAUSE_MAP",
+    "RUN_FIGURES",
     "SETTING_NAMES",
     "Allowance",
     "Averages",
@@ -55,53 +105,107 @@ __all__ = [
     "BaselineLabel",
     "Calibration",
     "Calls",
+    "CaseChange",
+    "CaseFigures",
+    "CategoryChange",
     "Change",
     "Check",
     "ClassFigures",
     "Classified",
+    "CompareAlternative",
+    "CompareVerdict",
     "Compared",
+    "Comparison",
     "Confidence",
     "ConfidenceBin",
     "ConfidenceSpread",
+    "ConfusedPair",
+    "Coverage",
+    "CoverageRow",
+    "Diagnosis",
     "Drawn",
     "Evidence",
+    "Expectation",
+    "Expectations",
+    "Failures",
     "Figure",
     "Figures",
     "Gate",
     "GateSettings",
     "Group",
+    "Hallucination",
+    "Held",
     "Item",
     "Labels",
     "Latency",
+    "LatencyBin",
+    "LatencyWarning",
     "Metric",
+    "MistakenPair",
+    "PairedMetric",
     "Parity",
+    "PastRun",
+    "Pattern",
+    "PatternChange",
+    "Quarantined",
     "Regression",
+    "Repeats",
     "Report",
+    "Rows",
     "Scored",
+    "SecondLook",
+    "SetAside",
+    "Slice",
+    "Stability",
+    "StoredRun",
     "TokenUse",
     "Totals",
+    "Trend",
+    "TrendFigure",
+    "TrendPoint",
     "Tuned",
     "Unscored",
     "Verdict",
+    "Versus",
+    "VersusVerdict",
     "Words",
+    "allowed_worsening",
     "asked_at",
     "baseline_of",
     "calibrate",
+    "case_figures",
+    "case_fingerprint",
     "classified",
     "classify",
+    "compare_cases",
+    "compare_patterns",
+    "compare_runs",
     "compare_with_baseline",
     "compare_words",
     "confidence_of",
+    "coverage_of",
     "decide",
+    "diagnose",
+    "figure_of",
     "figures_of",
+    "judge_together",
     "judge_usages",
+    "locate",
     "metric_name",
+    "mistaken_pairs",
     "parity",
+    "past_run",
+    "percent",
+    "point_of_report",
+    "pooled_rate",
     "read_baseline",
+    "read_history",
     "read_labels",
     "reply_fields",
     "report_document",
     "result_row",
     "scored_items",
+    "scorer_changes",
     "summarise",
+    "target_changes",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cortex_eval.core import Result
 from cortex_eval.stats import wilson
@@ -61,6 +62,20 @@ class Classified:
     """Expected label → found label → results; what never came is left out."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MistakenPair:
+    """One label that was taken for another, and how often."""
+
+    expected: str
+    found: str
+    count: int
+    of: int
+    """Results that expected the first."""
+    low: float
+    high: float
+    """The 95 % interval of the share that was confused."""
+
+
 class Confusions:
     """Notes the labels of each result that goes by; only counts are kept."""
 
@@ -68,16 +83,11 @@ class Confusions:
         self._pairs: dict[str, Counter[tuple[str | None, str | None]]] = {}
         self._labels: dict[str, set[str]] = {}
 
-    def noting(self, results: Iterable[Result]) -> Iterator[Result]:
-        """The same results, each noted as it goes by."""
-        for result in results:
-            if b'"expected_label"' in result.scores_json:
-                self.add(result)
-            yield result
-
-    def add(self, row: Result) -> None:
+    def note(self, row: Result, scores: Mapping[str, dict[str, Any]], reply: object = None) -> None:  # noqa: ARG002
         """Add one result: those of its scores whose evidence has an expected and a found label."""
-        for name, score in row.scores.items():
+        if b'"expected_label"' not in row.scores_json:
+            return
+        for name, score in scores.items():
             evidence = score.get("evidence")
             if score.get("value") is None or not isinstance(evidence, Mapping) or "expected_label" not in evidence:
                 continue
@@ -130,11 +140,30 @@ def classify(pairs: Pairs) -> Classified:
     )
 
 
+def mistaken_pairs(found: Classified, *, limit: int = 5) -> list[MistakenPair]:
+    """The most frequent mistakes, each beside how often the label was expected."""
+    pairs = [
+        (count, expected, taken)
+        for expected, row in found.confusion.items()
+        for taken, count in row.items()
+        if taken != expected
+    ]
+    shown = []
+    for count, expected, taken in sorted(pairs, key=lambda each: (-each[0], each[1:]))[:limit]:
+        of = found.classes[expected].expected
+        interval = wilson(count, of)
+        assert interval is not None, "this label was expected at least once"
+        shown.append(
+            MistakenPair(expected=expected, found=taken, count=count, of=of, low=interval.low, high=interval.high)
+        )
+    return shown
+
+
 def classified(results: Iterable[Result]) -> dict[str, Classified]:
     """The same figures by scorer, of any results."""
     found = Confusions()
     for result in results:
-        found.add(result)
+        found.note(result, result.scores)
     return found.summed()
 
 

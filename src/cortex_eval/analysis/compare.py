@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from cortex_eval.analysis.gate import TOLERANCE, Allowance, GateSettings
+from cortex_eval.analysis.gate import Allowance, GateSettings
 from cortex_eval.analysis.names import CATEGORY_NAMES, OVERALL_NAMES, metric_name
-from cortex_eval.analysis.report import BaselineLabel, Change, Group, Metric, Regression, Report
-from cortex_eval.core import InputError, Problem, short_repr
+from cortex_eval.analysis.numbers import TOLERANCE
+from cortex_eval.analysis.report import Group, Metric, Report
+from cortex_eval.analysis.verdict import BaselineLabel, Change, Regression
+from cortex_eval.core import InputError, Problem, Result, RunRecord, short_repr
 
 BASELINE_SCHEMA = "cortex.baseline/1"
+
+
+class StoredRun(NamedTuple):
+    """A run whose cases can be read."""
+
+    run: RunRecord
+    read: Callable[[bool], Iterable[Result]]
+    """Its results, case by case; with their cases or without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +36,10 @@ class Baseline:
     """The same by category, where known."""
     run_id: str | None = None
     timestamp: str | None = None
+    stored: StoredRun | None = field(default=None, compare=False, repr=False)
+    """The run that it is of, where that is in this store; None: only figures are known."""
+    anchor: Baseline | None = None
+    """The pinned one that a run is held against too."""
 
     @property
     def label(self) -> BaselineLabel:
@@ -145,14 +159,15 @@ def compare_with_baseline(figures: Figures, baseline: Baseline, settings: GateSe
         gain = diff if metric.direction == "higher" else -diff
         comparison[shown] = Change(baseline=before, current=now, diff=diff, improved=gain > TOLERANCE)
         allowance = settings.allowance(metric, name)
-        found = _regression(name, before, now, allowance) if allowance else None
+        found = regression(name, before, now, allowance) if allowance else None
         if found is not None:
+            found = replace(found, against=baseline.name)
             regressions.append(_with_worst_category(found, figures, baseline))
     return Compared(comparison, tuple(regressions))
 
 
-def _regression(name: str, before: float, now: float, allowance: Allowance) -> Regression | None:
-    """The strict rule: worse by more than the allowance."""
+def regression(name: str, before: float, now: float, allowance: Allowance) -> Regression | None:
+    """The strict rule: worse by more than the allowance; None when it is not."""
     worse, allowed = (before - now, allowance.drop) if allowance.drop is not None else (now - before, allowance.rise)
     if allowed is None or worse <= allowed + TOLERANCE:
         return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -73,6 +74,8 @@ class Confidence:
     seed: int
     bins: tuple[ConfidenceBin, ...]
     categories: Mapping[str, ConfidenceSpread]
+    histogram: tuple[int, ...] = ()
+    """Counts in ten equal steps from 0 to 1, over all results."""
 
 
 class Confidences:
@@ -84,19 +87,12 @@ class Confidences:
         self._judged_by: dict[str, int] = {}
         self._left_out = 0
 
-    def noting(self, results: Iterable[Result]) -> Iterator[Result]:
-        """The same results, each noted as it goes by."""
-        for result in results:
-            if result.reply_json is not None and b'"confidence"' in result.reply_json:
-                self.add(result)
-            yield result
-
-    def add(self, row: Result) -> None:
+    def note(self, row: Result, scores: Mapping[str, dict[str, Any]], reply: Mapping[str, Any] | None) -> None:
         """Add one result: right is the expected intent, or a pass where no intent was looked at."""
-        confidence = orjson.loads(row.reply_json or b"{}").get("confidence")
+        confidence = None if reply is None else reply.get("confidence")
         if confidence is None:
             return
-        intent = row.scores.get("intent", {}).get("value")
+        intent = scores.get("intent", {}).get("value")
         is_right = row.passed if intent is None else intent >= 1.0
         if is_right is None or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
             self._left_out += 1
@@ -133,6 +129,7 @@ class Confidences:
             seed=seed,
             bins=tuple(_with_interval(*each) for each in bins),
             categories=self._spreads(no_category),
+            histogram=_histogram(stated),
         )
 
     def _spreads(self, no_category: str) -> dict[str, ConfidenceSpread]:
@@ -148,7 +145,7 @@ def confidence_of(results: Iterable[Result]) -> Confidence | None:
     """The same figures, of any results."""
     found = Confidences()
     for result in results:
-        found.add(result)
+        found.note(result, result.scores, orjson.loads(result.reply_json or b"{}"))
     return found.summed()
 
 
@@ -168,9 +165,6 @@ def _with_interval(low: float, high: float, n: int, mean_confidence: float, accu
 
 def _spread(stated: array[float], correct: array[int]) -> ConfidenceSpread:
     ordered = sorted(stated)
-    counts = [0] * _HISTOGRAM
-    for value in ordered:
-        counts[min(_HISTOGRAM - 1, int(value * _HISTOGRAM))] += 1
     p10, p50, p90 = (percentile(ordered, share) or 0.0 for share in (0.1, 0.5, 0.9))  # None only of nothing
     return ConfidenceSpread(
         n=len(ordered),
@@ -179,5 +173,12 @@ def _spread(stated: array[float], correct: array[int]) -> ConfidenceSpread:
         p10=p10,
         p50=p50,
         p90=p90,
-        histogram=tuple(counts),
+        histogram=_histogram(ordered),
     )
+
+
+def _histogram(stated: Iterable[float]) -> tuple[int, ...]:
+    counts = [0] * _HISTOGRAM
+    for value in stated:
+        counts[min(_HISTOGRAM - 1, int(value * _HISTOGRAM))] += 1
+    return tuple(counts)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cortex_eval.analysis.collect import Series, Tally
 from cortex_eval.analysis.report import Metric, Unscored
+from cortex_eval.analysis.tally import Series, Tally
 from cortex_eval.core import RunRecord, redact
 
 _REASON_SHOWN = 300

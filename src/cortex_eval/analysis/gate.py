@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cortex_eval.analysis.names import SETTING_NAMES, metric_name
-from cortex_eval.analysis.report import Check, Gate, Metric, Regression, Totals, Verdict
+from cortex_eval.analysis.expectations import Expectations
+from cortex_eval.analysis.held import Held, comparison_checks, smallest_detectable_drop
+from cortex_eval.analysis.names import metric_name
+from cortex_eval.analysis.numbers import TOLERANCE, apart, number, share
+from cortex_eval.analysis.report import Metric, Totals
+from cortex_eval.analysis.verdict import Check, Gate, SecondLook, Verdict
 
-TOLERANCE = 1e-9
-"""A difference of exactly the allowed amount is allowed, whatever binary fractions make of it."""
 EXIT_CODES: Mapping[Verdict, int] = {"passed": 0, "inconclusive": 0, "regressed": 1, "below": 2, "error": 3}
+INCONCLUSIVE_FAILS = 2
+"""With `inconclusive: fail`: nothing is known to be worse, but the evidence that is asked for is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +29,12 @@ class Allowance:
     """Beyond this the severity is high instead of medium."""
 
 
+LESS_IS_BETTER = ("ece", "brier", "hallucinated_claims", "hallucinated_replies")
+"""Figures of the run that are no metrics; their limits are upper ones with and without `max_`, as those of times."""
 ANY_RATE = Allowance(drop=0.02, high=0.05)
 """For every rate without an allowance of its own."""
+ANY_RATE_OF_FAULTS = Allowance(rise=0.02, high=0.05)
+"""The same for rates of which less is better, such as `hallucination_rate`."""
 
 
 def _default_regression() -> Mapping[str, Allowance]:
@@ -39,27 +47,50 @@ def _default_regression() -> Mapping[str, Allowance]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A case that is not to decide, for now."""
+
+    case: str
+    reason: str
+    until: str | None = None
+    """The last day, such as 2026-12-31; None: until it is taken off the list."""
+
+    def holds_at(self, moment: str) -> bool:
+        """Whether it still holds for a run of that time."""
+        return self.until is None or moment[:10] <= self.until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
     """What a run must reach, and how much worse than its baseline it may be."""
 
     mode: Literal["statistical", "strict"] = "statistical"
     level: float = 0.05
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Lowest mean of a metric; the highest for names that start with `max_`."""
+    """Lowest mean of a metric; the highest for names that start with `max_`, and for what is better when less."""
     regression: Mapping[str, Allowance] = field(default_factory=_default_regression)
     max_error_rate: float = 0.0
     """Share of cases that may end in an error."""
     inconclusive: Literal["warn", "fail"] = "warn"
     baseline: str | None = None
+    anchor: str | None = None
+    """A pinned baseline, held against too; None: the one that is named `anchor`, if there is one."""
+    auto: Literal["on-release"] | None = None
+    """When the baseline moves to a run by itself; the anchor never does."""
+    quarantine: tuple[Quarantined, ...] = ()
     fail_under: float | None = None
     """Lowest overall score; None: not asked for."""
+    expectations: Expectations | None = None
+    """What is hoped for: shown with how it stands, and without a say in the verdict; None: the defaults."""
 
     def allowance(self, metric: Metric, name: str) -> Allowance | None:
         """How much worse this metric may get; None: it is not judged."""
         for asked, allowance in self.regression.items():
             if name in (asked, metric_name(asked)):
                 return allowance
-        return ANY_RATE if metric.unit == "" and metric.direction == "higher" else None
+        if metric.unit or name == "llm_usage_rate":
+            return None
+        return ANY_RATE if metric.direction == "higher" else ANY_RATE_OF_FAULTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,29 +103,38 @@ class Evidence:
     metrics: Mapping[str, Metric]
     values: Mapping[str, float]
     """The figure of each metric that is judged, by its name in `metrics`."""
-    regressions: tuple[Regression, ...] = ()
-    is_compared: bool = False
-    """Whether there was a baseline."""
+    held: tuple[Held, ...] = ()
+    """What it was compared with: the baseline and the anchor, as far as there are such."""
+    second_looks: tuple[SecondLook, ...] = ()
+    set_aside: tuple[Check, ...] = ()
+    """What is to be said of cases in quarantine."""
     paused: str = ""
     """Why the run stopped before its end."""
 
 
 def decide(evidence: Evidence, settings: GateSettings, *, passing_threshold: float) -> Gate:
-    """The verdict with all its checks; errors come before thresholds, thresholds before regressions."""
+    """The verdict with all its checks; errors come before thresholds, thresholds before regressions.
+
+    What is left is passed only when a drop as large as is allowed would have been seen; otherwise nobody knows.
+    """
     trouble = _error_checks(evidence, settings)
     limits = _threshold_checks(evidence, settings, passing_threshold)
-    drops = [_regression_check(each) for each in evidence.regressions]
-    verdict: Verdict = "passed"
+    compared = comparison_checks(evidence.held, evidence.second_looks)
+    missed = [check for check in compared if not check.ok]
+    verdict: Verdict = "inconclusive" if missed else "passed"
     if not all(check.ok for check in trouble):
         verdict = "error"
     elif not all(check.ok for check in limits):
         verdict = "below"
-    elif drops:
+    elif any(check.name.startswith("regression.") for check in missed):
         verdict = "regressed"
-    checks = [*trouble, *limits, *drops]
-    if evidence.is_compared:
-        checks.extend(_comparison_notes(evidence, settings))
-    return Gate(verdict=verdict, exit_code=EXIT_CODES[verdict], checks=tuple(checks))
+    is_failure = verdict == "inconclusive" and settings.inconclusive == "fail"
+    return Gate(
+        verdict=verdict,
+        exit_code=INCONCLUSIVE_FAILS if is_failure else EXIT_CODES[verdict],
+        checks=(*trouble, *limits, *compared, *evidence.set_aside),
+        smallest_detectable_drop=smallest_detectable_drop(evidence.held),
+    )
 
 
 def _error_checks(evidence: Evidence, settings: GateSettings) -> list[Check]:
@@ -111,7 +151,7 @@ def _error_checks(evidence: Evidence, settings: GateSettings) -> list[Check]:
             Check(name="complete", value=finished, limit=evidence.expected_cases, ok=False, reason=reason),
         )
     rate = totals.errors / totals.cases
-    reason = f"{totals.errors} of {totals.cases} cases ended in an error (allowed {_share(limit)})"
+    reason = f"{totals.errors} of {totals.cases} cases ended in an error (allowed {share(limit)})"
     checks.append(Check(name="error_rate", value=rate, limit=limit, ok=rate <= limit + TOLERANCE, reason=reason))
     for asked in settings.thresholds:
         name = metric_name(asked.removeprefix("max_"), evidence.metrics)
@@ -119,7 +159,7 @@ def _error_checks(evidence: Evidence, settings: GateSettings) -> list[Check]:
         if metric is not None and metric.total and metric.errors / metric.total > limit + TOLERANCE:
             if name in ("pass_rate", "overall_score"):  # their errors are the cases' errors, told above
                 continue
-            reason = f"{name} gave no answer for {metric.errors} of {metric.total} (allowed {_share(limit)})"
+            reason = f"{name} gave no answer for {metric.errors} of {metric.total} (allowed {share(limit)})"
             value = metric.errors / metric.total
             checks.append(Check(name=f"error_rate.{name}", value=value, limit=limit, ok=False, reason=reason))
     return checks
@@ -135,66 +175,33 @@ def _threshold_checks(evidence: Evidence, settings: GateSettings, passing_thresh
 
 
 def _threshold_check(asked: str, limit: float, evidence: Evidence) -> Check:
-    is_upper = asked.startswith("max_") and asked not in evidence.metrics
-    name = metric_name(asked.removeprefix("max_") if is_upper else asked, evidence.metrics)
-    value = evidence.values.get(name)
+    plain = asked if asked in evidence.metrics else asked.removeprefix("max_")
+    name = metric_name(plain, evidence.metrics)
+    metric = evidence.metrics.get(name)
+    is_less = plain.rpartition(".")[2] in LESS_IS_BETTER or plain.endswith("_ms")
+    is_upper = plain != asked or is_less or (metric is not None and metric.direction == "lower")
+    value = evidence.values.get(plain, evidence.values.get(name))
     if value is None:
-        reason = f"{asked} was not scored in this run, so its limit of {_number(limit)} cannot be met"
+        reason = f"{asked} was not scored in this run, so its limit of {number(limit)} cannot be met"
         return Check(name=asked, value=None, limit=limit, ok=False, reason=reason)
     ok = value <= limit + TOLERANCE if is_upper else value >= limit - TOLERANCE
-    reason = f"{asked.removeprefix('max_') if is_upper else asked} {_against(value, limit, is_upper=is_upper, ok=ok)}"
-    metric = evidence.metrics.get(name)
-    if metric is not None and metric.unit == "" and evidence.totals.errors and value < metric.mean - TOLERANCE:
-        reason += f"; errors count as not correct, without them it is {_number(metric.mean)}"
+    reason = f"{plain} {_against(value, limit, is_upper=is_upper, ok=ok)}"
+    has_credits = value != evidence.values.get(name)
+    if (
+        metric is not None
+        and metric.unit == ""
+        and evidence.totals.errors
+        and not has_credits
+        and value < metric.mean - TOLERANCE
+    ):
+        reason += f"; errors count as not correct, without them it is {number(metric.mean)}"
     return Check(name=asked, value=value, limit=limit, ok=ok, reason=reason)
-
-
-def _regression_check(regression: Regression) -> Check:
-    name = SETTING_NAMES.get(regression.name, regression.name)
-    rose = regression.diff > 0
-    was, now = _apart(regression.baseline, regression.current)
-    reason = f"{name} {'rose' if rose else 'fell'} {was} → {now} (allowed {_number(regression.allowed)})"
-    limit = regression.allowed if rose else -regression.allowed
-    return Check(name=f"regression.{name}", value=regression.diff, limit=limit, ok=False, reason=reason)
-
-
-def _comparison_notes(evidence: Evidence, settings: GateSettings) -> list[Check]:
-    notes = []
-    if not evidence.regressions:
-        reason = "no metric is worse than the baseline by more than is allowed"
-        notes.append(Check(name="regression", value=None, limit=None, ok=True, reason=reason))
-    if settings.mode == "statistical":
-        reason = "the strict rule decided: a drop beyond its allowance counts, whether or not it may be noise"
-        notes.append(Check(name="mode", value=None, limit=None, ok=True, reason=reason))
-    return notes
 
 
 def _against(value: float, limit: float, *, is_upper: bool, ok: bool) -> str:
     if abs(value - limit) <= TOLERANCE:
-        return f"{_number(value)} is just at the limit of {_number(limit)}"
-    shown, bound = _apart(value, limit)
+        return f"{number(value)} is just at the limit of {number(limit)}"
+    shown, bound = apart(value, limit)
     if ok:
         return f"{shown} is within the limit of {bound}" if is_upper else f"{shown} reaches {bound}"
     return f"{shown} is above the limit of {bound}" if is_upper else f"{shown} is under {bound}"
-
-
-def _apart(one: float, other: float) -> tuple[str, str]:
-    """Both numbers with as many decimals as it takes to see that they differ."""
-    if min(abs(one), abs(other)) >= 10 and round(one) != round(other):
-        return _number(one), _number(other)
-    for decimals in range(2, 7):
-        first, second = f"{one:,.{decimals}f}", f"{other:,.{decimals}f}"
-        if first != second or one == other:
-            break
-    return first, second
-
-
-def _number(value: float) -> str:
-    if abs(value) >= 10:
-        return f"{value:,.0f}"
-    short = f"{value:.2f}"
-    return short if abs(float(short) - value) < TOLERANCE or abs(value) >= 0.1 else f"{value:.3g}"
-
-
-def _share(value: float) -> str:
-    return "none" if value == 0 else f"{value:.1%}"

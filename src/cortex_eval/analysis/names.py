@@ -27,6 +27,12 @@ SEED_METRICS = (
     SeedMetric("llm_usage_rate", "llm_usage_rate", "overall_llm_usage_rate", "llm_usage_rate"),
 )
 
+RUN_FIGURES = (
+    *("entity_precision", "entity_recall", "parse_time_ms", "p50_latency_ms", "p95_latency_ms", "p99_latency_ms"),
+    *("ece", "brier", "macro_f1", "macro_precision", "macro_recall", "weighted_f1"),
+    *("hallucinated_claims", "hallucinated_replies"),
+)
+"""Figures of a run that are no metrics and may have a limit too; docs/gates.md says what each is."""
 OVERALL_NAMES = {each.metric: each.overall for each in SEED_METRICS}
 CATEGORY_NAMES = {each.metric: each.category for each in SEED_METRICS}
 SETTING_NAMES = {each.metric: each.setting for each in SEED_METRICS}

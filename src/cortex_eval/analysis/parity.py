@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from cortex_eval.analysis.rows import figure_of
 from cortex_eval.core import Result
 from cortex_eval.stats import estimate
 
@@ -73,7 +74,7 @@ def _collect(results: Iterable[Result]) -> dict[str, _Case]:
         if result.overall is not None:
             kept.values.setdefault(OVERALL, []).append(result.overall)
         for name, score in result.scores.items():
-            value = score.get("value")
+            value = figure_of(score)
             if value is not None:
                 kept.values.setdefault(name, []).append(value)
     return cases
@@ -92,8 +93,9 @@ def _parity(metric: str, base: str, other: str, pairs: list[tuple[_Case | None, 
         if first is not None and metric in first.values and metric in second.values
     ]
     numbers: Mapping[str, int] = {name: i for i, name in enumerate(dict.fromkeys(each[2] for each in scored))}
-    gaps = [second - first for first, second, _ in scored]
-    found = estimate(gaps, [numbers[each[2]] for each in scored], bounded=False)
+    # A gap lies in −1..1. Brought to 0..1, gaps that are all the same get the interval that such scores get.
+    halves = [(1 + second - first) / 2 for first, second, _ in scored]
+    found = estimate(halves, [numbers[each[2]] for each in scored])
     return Parity(
         metric=metric,
         base=base,
@@ -102,8 +104,12 @@ def _parity(metric: str, base: str, other: str, pairs: list[tuple[_Case | None, 
         unpaired=len(pairs) - len(scored),
         base_mean=fmean(each[0] for each in scored) if scored else None,
         other_mean=fmean(each[1] for each in scored) if scored else None,
-        gap=found.mean,
-        low=found.low,
-        high=found.high,
+        gap=_whole(found.mean),
+        low=_whole(found.low),
+        high=_whole(found.high),
         note=found.note,
     )
+
+
+def _whole(half: float | None) -> float | None:
+    return None if half is None else 2 * half - 1

@@ -9,13 +9,19 @@ from typing import Any, Literal
 
 from cortex_eval.analysis.classification import Classified
 from cortex_eval.analysis.confidence import Confidence
-from cortex_eval.analysis.rows import result_row
+from cortex_eval.analysis.coverage import Coverage
+from cortex_eval.analysis.expectations import Expectation
+from cortex_eval.analysis.hallucination import Hallucination
+from cortex_eval.analysis.parity import Parity
+from cortex_eval.analysis.patterns import ConfusedPair, Pattern, Slice
+from cortex_eval.analysis.rows import figure_of, result_row
+from cortex_eval.analysis.spread import LatencyBin
+from cortex_eval.analysis.trend import Stability, Trend
+from cortex_eval.analysis.verdict import BaselineLabel, Change, Gate, Regression, SecondLook, SetAside
 from cortex_eval.core import Direction, InputError, Result, RunRecord
 
 SCHEMA = "cortex.report/1"
-Verdict = Literal["passed", "regressed", "below", "error", "inconclusive"]
-Severity = Literal["medium", "high"]
-Grouping = Literal["category", "tier", "language"]
+Grouping = Literal["category", "tier", "language", "tag"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +85,25 @@ class Latency:
     p99: float | None = None
     first_attempt_success: float | None = None
     """Share of the turns asked that were answered at the first attempt."""
+    bins: tuple[LatencyBin, ...] = ()
+    """The histogram."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyWarning:
+    """Replies that took longer than anybody should wait."""
+
+    name: Literal["parse_time_ms", "total_time_ms"]
+    limit_ms: float
+    over: int
+    """Replies above the limit."""
+    of: int
+    """Replies whose time is known."""
+    share: float
+    low: float
+    high: float
+    """The 95 % interval of the share."""
+    worst_ms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,67 +140,6 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One metric beside its baseline."""
-
-    baseline: float
-    current: float | None
-    """None: not scored in this run."""
-    diff: float | None
-    improved: bool | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regression:
-    """A metric that got worse by more than is allowed."""
-
-    metric: str
-    severity: Severity
-    baseline: float
-    current: float
-    diff: float
-    allowed: float
-    name: str
-    """The metric as it is called in `report.metrics`."""
-    worst_category: str | None = None
-    worst_category_diff: float | None = None
-    worst_category_failed: int | None = None
-    low: float | None = None
-    high: float | None = None
-    p_value: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that the gate looked at."""
-
-    name: str
-    value: float | None
-    limit: float | None
-    ok: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """Whether this run may be released."""
-
-    verdict: Verdict
-    exit_code: int
-    checks: tuple[Check, ...] = ()
-    smallest_detectable_drop: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineLabel:
-    """Which baseline a report was compared with."""
-
-    name: str
-    run_id: str | None = None
-    timestamp: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """How a run went. Numbers that were not scored are absent or None, never 0."""
 
@@ -206,13 +170,43 @@ class Report:
     """Scorers that are not among the metrics, because they never applied or never answered."""
     baseline: BaselineLabel | None = None
     baseline_comparison: Mapping[str, Change] | None = None
+    anchor: BaselineLabel | None = None
+    """The pinned baseline that it was compared with too; None: there is none."""
+    anchor_comparison: Mapping[str, Change] | None = None
     regressions: tuple[Regression, ...] = ()
+    """Against the baseline first, then against the anchor."""
+    second_looks: tuple[SecondLook, ...] = ()
+    """Critical cases that broke, with what asking again showed; flaky ones first."""
+    quarantine: tuple[SetAside, ...] = ()
+    """Cases that are in none of these figures and decide nothing."""
     notes: tuple[str, ...] = ()
     """What a reader of the numbers should know, such as how intervals were made."""
     confidence: Confidence | None = None
     """How far stated confidences can be trusted; None when no reply states one."""
     classification: Mapping[str, Classified] = field(default_factory=dict)
     """Confusion matrix and figures by class, of every scorer that compares labels."""
+    patterns: tuple[Pattern, ...] = ()
+    """Why cases fail, by what a fix would win back; empty when none failed for a reason that others share."""
+    slices: tuple[Slice, ...] = ()
+    """Which cases fail more often than the rest, beyond chance."""
+    confusions: tuple[ConfusedPair, ...] = ()
+    """What was taken for what most often."""
+    stability: Stability | None = None
+    """How many verdicts are those of the run before; None: there was none."""
+    trend: Trend | None = None
+    """The runs before and this one, as charts draw them; None: not looked up."""
+    tags: Mapping[str, Group] = field(default_factory=dict)
+    """By tag; a case with several counts in each of them. Empty when no case has one."""
+    expectations: tuple[Expectation, ...] = ()
+    """What was hoped for beside what came: first over the whole run, then tier by tier. They decide nothing."""
+    latency_warnings: tuple[LatencyWarning, ...] = ()
+    """Only where at least one reply took too long."""
+    coverage: Coverage | None = None
+    """What the cases of this run try out; None when they state neither intents nor categories."""
+    parity: tuple[Parity, ...] = ()
+    """Gap between languages by metric, over pairs of parallel cases; empty when there are none."""
+    hallucination: Mapping[str, Hallucination] = field(default_factory=dict)
+    """Hallucinated claims over the run, by the scorer that counted them."""
     open_results: Callable[[], Iterable[Result]] = field(compare=False, repr=False)
     """A fresh stream of the results, as often as it is called."""
 
@@ -286,8 +280,8 @@ class Report:
         return self.overall.get("overall_llm_usage_rate")
 
     def by(self, grouping: Grouping) -> Mapping[str, Group]:
-        """The same figures for each category, tier or language; empty when no case states one."""
-        groups = {"category": self.categories, "tier": self.tiers, "language": self.languages}
+        """The same figures for each category, tier, language or tag; empty when no case states one."""
+        groups = {"category": self.categories, "tier": self.tiers, "language": self.languages, "tag": self.tags}
         if grouping not in groups:
             raise InputError(f"A report has no groups by {grouping!r}. Known: {', '.join(groups)}.")
         return groups[grouping]
@@ -310,7 +304,7 @@ class Report:
 
 def report_document(report: Report) -> dict[str, Any]:
     """The report file without its results."""
-    run, compared = report.run, report.baseline_comparison
+    run, compared, pinned = report.run, report.baseline_comparison, report.anchor_comparison
     return {
         "schema": SCHEMA,
         "timestamp": report.timestamp,
@@ -335,7 +329,10 @@ def report_document(report: Report) -> dict[str, Any]:
         "categories": _groups(report.categories),
         "tiers": _groups(report.tiers),
         "languages": _groups(report.languages),
+        "tags": _groups(report.tags),
         "latency_ms": asdict(report.latency_ms),
+        "latency_warnings": [asdict(each) for each in report.latency_warnings],
+        "expectations": [asdict(each) for each in report.expectations],
         "usage": {
             "target": asdict(report.target_usage) if report.target_usage else None,
             "judge": asdict(report.judge_usage) if report.judge_usage else None,
@@ -347,21 +344,36 @@ def report_document(report: Report) -> dict[str, Any]:
         "error_messages": dict(report.error_messages),
         "baseline": asdict(report.baseline) if report.baseline else None,
         "baseline_comparison": None if compared is None else {name: asdict(each) for name, each in compared.items()},
+        "anchor": asdict(report.anchor) if report.anchor else None,
+        "anchor_comparison": None if pinned is None else {name: asdict(each) for name, each in pinned.items()},
         "regressions": [asdict(regression) for regression in report.regressions],
+        "second_looks": [{**asdict(each), "is_broken": each.is_broken} for each in report.second_looks],
+        "quarantine": [asdict(each) for each in report.quarantine],
         "gate": asdict(report.gate),
-        "patterns": None,  # not analysed, which is not the same as none found
+        "patterns": [pattern.to_dict() for pattern in report.patterns],
+        "slices": [each.to_dict() for each in report.slices],
         "notes": list(report.notes),
         **_of_some_runs(report),
     }
 
 
 def _of_some_runs(report: Report) -> dict[str, Any]:
-    """What is there only where replies state confidences, or labels were compared."""
+    """What is there only where replies state confidences, labels were compared, and so on."""
     found: dict[str, Any] = {}
     if report.confidence is not None:
         found["confidence"] = asdict(report.confidence)
     if report.classification:
         found["classification"] = {name: asdict(each) for name, each in report.classification.items()}
+    if report.coverage is not None:
+        found["coverage"] = report.coverage.to_dict()
+    if report.parity:
+        found["parity"] = [asdict(each) for each in report.parity]
+    if report.hallucination:
+        found["hallucination"] = {name: asdict(each) for name, each in report.hallucination.items()}
+    if report.stability is not None:
+        found["stability"] = asdict(report.stability)
+    if report.trend is not None:
+        found["trend"] = report.trend.to_dict()
     return found
 
 
@@ -377,5 +389,5 @@ def _flat_row(result: Result) -> dict[str, Any]:
     flat = {key: row[key] for key in ("case_id", "repeat", "turn", "category", "tier", "language", "input", "state")}
     flat |= {"reply": row["reply"]["text"] if row["reply"] else None, "latency_ms": result.latency_ms}
     flat |= {"attempts": row["attempts"], "overall": row["overall"], "passed": row["passed"]}
-    flat |= {name: score.get("value") for name, score in row["scores"].items()}
+    flat |= {name: figure_of(score) for name, score in row["scores"].items()}
     return flat

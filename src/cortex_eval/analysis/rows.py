@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
 
-from cortex_eval.core import Result
+from cortex_eval.core import RATE, Result
 
 REPLY_FIELDS = (
     "text",
@@ -21,6 +21,17 @@ REPLY_FIELDS = (
     "parse_time_ms",
     "total_time_ms",
 )
+
+
+def is_named_for_its_measure(score: Mapping[str, Any]) -> bool:
+    """Whether this score is reported by its measure: `hallucination_rate` is the rate, of which less is better."""
+    return score.get("unit") == RATE and isinstance(score.get("measure"), (int, float))
+
+
+def figure_of(score: Mapping[str, Any]) -> float | None:
+    """The number that a stored score is shown by: its value, or its measure where it is named for that."""
+    value: float | None = score.get("value")
+    return value if value is None or not is_named_for_its_measure(score) else score["measure"]
 
 
 def result_row(result: Result, *, stored: Callable[[bytes], Any] = orjson.loads) -> dict[str, Any]:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Literal
 
+from cortex_eval.analysis.against import hold_against
 from cortex_eval.analysis.classification import Confusions
-from cortex_eval.analysis.collect import Collector, Key, Tally
-from cortex_eval.analysis.compare import Baseline, Figures, compare_with_baseline
+from cortex_eval.analysis.collect import TAG_SETS_KEPT, Collector, Key
+from cortex_eval.analysis.compare import Baseline, Figures
 from cortex_eval.analysis.confidence import Confidences
+from cortex_eval.analysis.expectations import judged
 from cortex_eval.analysis.gaps import gap_notes, unscored_of
 from cortex_eval.analysis.gate import Evidence, GateSettings, decide
+from cortex_eval.analysis.hallucination import Hallucinations
+from cortex_eval.analysis.parity import parity
+from cortex_eval.analysis.patterns_find import diagnose
+from cortex_eval.analysis.patterns_gather import Failures
+from cortex_eval.analysis.quarantine import Quarantine
+from cortex_eval.analysis.reached import Figures as Reachable
+from cortex_eval.analysis.reached import Method, figures_of_run, latency_warnings, with_credits
 from cortex_eval.analysis.report import Group, Latency, Metric, Report, Totals
+from cortex_eval.analysis.reweight import Weights, selection_notes
+from cortex_eval.analysis.spread import latency_bins
+from cortex_eval.analysis.tally import Tally
+from cortex_eval.analysis.verdict import SecondLook
 from cortex_eval.core import Direction, Result, RunRecord
 from cortex_eval.stats import BOOTSTRAP_LIMIT, estimate, percentile
 
@@ -21,13 +34,6 @@ _OF_CASES = ("pass_rate", "overall_score")
 _LAST = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
 
 
-class _Method(NamedTuple):
-    """How the intervals of one report are made; the same for the whole and for its parts."""
-
-    resample: bool
-    has_clusters: bool
-
-
 def summarise(
     run: RunRecord,
     open_results: Callable[[], Iterable[Result]],
@@ -35,32 +41,53 @@ def summarise(
     gate: GateSettings,
     passing_threshold: float,
     baseline: Baseline | None = None,
+    second_looks: tuple[SecondLook, ...] = (),
     is_partial: bool = False,
+    see: Callable[[Result], None] | None = None,
 ) -> Report:
-    """The report of a run, in one pass over its results; nothing but numbers is held while reading."""
-    collected = Collector()
-    confidences, confusions = Confidences(), Confusions()
-    collected.read(confidences.noting(confusions.noting(open_results())))
+    """The report of a run, in one pass over its results; nothing but numbers is held while reading.
+
+    `see` is shown every result once. Only where cases are parallel to others, or are compared one by one with those of
+    the baseline, are the results read a second time. `second_looks` are the critical cases that were asked again.
+    """
+    confidences, confusions, hallucinations = Confidences(), Confusions(), Hallucinations()
+    collected = Collector((confidences, confusions, hallucinations))
+    failures, quarantine = Failures(run), Quarantine(gate.quarantine, run)
+    results = open_results() if see is None else _shown(open_results(), see)
+    collected.read(failures.noting(quarantine.passing(results)))
+    set_aside = quarantine.set_aside()
+    diagnosis = diagnose(failures, locations=run.manifest.get("fix_locations"))
     whole = _merged(collected.tallies.values())
-    method = _Method(resample=whole.cases <= BOOTSTRAP_LIMIT, has_clusters=collected.has_clusters)
-    metrics = _metrics(whole, method=method)
+    method = Method(resample=whole.cases <= BOOTSTRAP_LIMIT, has_clusters=collected.has_clusters)
+    weights = Weights.of(run, collected.tallies)
+    metrics = _metrics(whole, method=method, weights=weights)
     unscored = unscored_of(whole, run)
-    overall = _overall(whole)
+    weighted = weights.scaled(whole) if weights else whole
+    overall = _overall(weighted)
     categories = _groups(collected.tallies, 0, method=method)
     category_metrics = _category_metrics(collected.tallies)
     totals = _totals(whole, metrics)
+    confidence, classification = confidences.summed(no_category=NO_GROUP), confusions.summed()
+    hallucination, latency = hallucinations.summed(), _latency(collected)
     figures = Figures(metrics=metrics, overall=overall, categories=categories, category_metrics=category_metrics)
-    compared = compare_with_baseline(figures, baseline, gate) if baseline else None
+    held = hold_against(run, open_results, figures, baseline, gate, left_out=quarantine.entries) if baseline else ()
+    against, anchor = next(iter(held), None), next((each for each in held if each.is_anchor), None)
     evidence = Evidence(
         totals=totals,
-        expected_cases=max(run.cases, totals.cases),
+        expected_cases=max(run.cases - len(set_aside), totals.cases),
         is_partial=is_partial or whole.pending > 0,
         metrics=metrics,
-        values=figures.values,
-        regressions=compared.regressions if compared else (),
-        is_compared=compared is not None,
+        values=figures.values
+        | figures_of_run(whole, latency, confidence, classification, hallucination)
+        | with_credits(weighted),
+        held=held,
+        second_looks=second_looks,
+        set_aside=quarantine.checks(),
         paused=run.paused,
     )
+    tallies_by_tier = _by(collected.tallies, 1)
+    tiers = _grouped(tallies_by_tier, method=method)
+    by_tier = {name: Reachable(tally, tiers[name].metrics, method) for name, tally in tallies_by_tier.items()}
     return Report(
         run=run,
         timestamp=run.finished or run.started or run.created,
@@ -69,9 +96,9 @@ def summarise(
         overall=overall,
         category_metrics=category_metrics,
         categories=categories,
-        tiers=_groups(collected.tallies, 1, method=method),
+        tiers=tiers,
         languages=_groups(collected.tallies, 2, method=method),
-        latency_ms=_latency(collected),
+        latency_ms=latency,
         target_usage=collected.target_use.summed(),
         judge_usage=collected.judge_use.summed(),
         cache_hits=collected.cache_hits,
@@ -81,14 +108,39 @@ def summarise(
         error_messages=collected.error_messages,
         unscored=unscored,
         gate=decide(evidence, gate, passing_threshold=passing_threshold),
-        baseline=baseline.label if baseline else None,
-        baseline_comparison=compared.comparison if compared else None,
-        regressions=evidence.regressions,
-        notes=(*gap_notes(whole, run, metrics, unscored), *_notes(method, cases=whole.cases)),
-        confidence=confidences.summed(no_category=NO_GROUP),
-        classification=confusions.summed(),
+        baseline=against.label if against else None,
+        baseline_comparison=against.comparison if against else None,
+        anchor=anchor.label if anchor else None,
+        anchor_comparison=anchor.comparison if anchor else None,
+        regressions=tuple(found for each in held for found in each.regressions),
+        second_looks=second_looks,
+        quarantine=set_aside,
+        notes=(
+            *quarantine.notes(),
+            *selection_notes(run, weights),
+            *gap_notes(whole, run, metrics, unscored),
+            *_notes(method, cases=whole.cases),
+            *_tag_notes(collected),
+        ),
+        confidence=confidence,
+        classification=classification,
+        tags={} if collected.has_too_many_tags else _grouped(_by_tag(collected.tallies), method=method),
+        expectations=judged(gate.expectations, Reachable(whole, metrics, method, weights is not None), by_tier),
+        latency_warnings=latency_warnings(whole, collected.latencies),
+        coverage=collected.coverages.summed(),
+        parity=parity(open_results()) if collected.has_pairs else (),
+        hallucination=hallucination,
+        patterns=diagnosis.patterns,
+        slices=diagnosis.slices,
+        confusions=diagnosis.confusions,
         open_results=open_results,
     )
+
+
+def _shown(results: Iterable[Result], see: Callable[[Result], None]) -> Iterator[Result]:
+    for result in results:
+        see(result)
+        yield result
 
 
 def _merged(tallies: Iterable[Tally]) -> Tally:
@@ -101,7 +153,7 @@ def _merged(tallies: Iterable[Tally]) -> Tally:
     return merged
 
 
-def _metrics(tally: Tally, *, method: _Method) -> dict[str, Metric]:
+def _metrics(tally: Tally, *, method: Method, weights: Weights | None = None) -> dict[str, Metric]:
     """Scorers in their own order, then the figures of the run; what was never scored is absent."""
     names = [name for name in tally.series if name not in _LAST] + [name for name in _LAST if name in tally.series]
     metrics = {}
@@ -109,11 +161,14 @@ def _metrics(tally: Tally, *, method: _Method) -> dict[str, Metric]:
         series = tally.series[name]
         unit = "ms" if name == "latency_ms" else ""
         clusters = series.clusters if method.has_clusters else None
-        found = estimate(series.values, clusters, bounded=unit == "", resample=method.resample)
+        if weights is None:
+            found = estimate(series.values, clusters, bounded=unit == "", resample=method.resample)
+        else:
+            found = weights.estimate(name, bounded=unit == "", has_clusters=method.has_clusters)
         if found.mean is None:
             continue
         is_of_cases = name in _OF_CASES or series.is_case_level
-        direction: Direction = "lower" if name in ("latency_ms", "llm_usage_rate") else "higher"
+        direction: Direction = "lower" if name in ("latency_ms", "llm_usage_rate") else series.direction
         metrics[name] = Metric(
             mean=found.mean,
             low=found.low,
@@ -142,19 +197,21 @@ def _totals(tally: Tally, metrics: Mapping[str, Metric]) -> Totals:
 def _overall(tally: Tally) -> dict[str, float]:
     """The seed's figures (its §4.5): over results, not over cases; absent where nothing was scored."""
     found = {
-        "overall_intent_accuracy": _rate_with_errors(tally, "intent"),
+        "overall_intent_accuracy": _accuracy(tally, "intent"),
         "overall_entity_f1": tally.entities.value,
-        "overall_tool_accuracy": _rate_with_errors(tally, "tool"),
+        "overall_tool_accuracy": _accuracy(tally, "tool"),
         "overall_avg_latency_ms": tally.total_ms.value,
         "overall_llm_usage_rate": _llm_usage(tally),
     }
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _rate_with_errors(tally: Tally, name: str) -> float | None:
+def _accuracy(tally: Tally, name: Literal["intent", "tool"]) -> float | None:
+    """Full hits over all results that expect one, errors among them; None when none was scored."""
     series = tally.series.get(name)
-    value: float | None = getattr(tally, name).value
-    return value if series is not None and len(series.values) else None
+    if series is None or not len(series.values):
+        return None
+    return tally.intent_hits.value if name == "intent" else tally.tool_hits.value
 
 
 def _llm_usage(tally: Tally) -> float | None:
@@ -165,17 +222,17 @@ def _category_metrics(tallies: Mapping[Key, Tally]) -> dict[str, dict[str, Any]]
     """By category in the seed's field names (its §2.4); what was not scored is absent."""
     metrics = {}
     for name, tally in _by(tallies, 0).items():
-        intent = _rate_with_errors(tally, "intent")
+        intent = _accuracy(tally, "intent")
         fields: dict[str, Any] = {
             "total_tests": tally.turns,
-            "intent_correct": tally.intent_correct if intent is not None else None,
+            "intent_correct": int(tally.intent_hits.total) if intent is not None else None,
             "intent_accuracy": intent,
-            "entity_precision_avg": tally.precision.value,
-            "entity_recall_avg": tally.recall.value,
+            "entity_precision_avg": _mean_beside(tally, "entity_precision"),
+            "entity_recall_avg": _mean_beside(tally, "entity_recall"),
             "entity_f1_avg": tally.entities.value,
-            "tool_accuracy": _rate_with_errors(tally, "tool"),
+            "tool_accuracy": _accuracy(tally, "tool"),
             "avg_confidence": tally.confidence.value,
-            "avg_parse_time_ms": tally.parse_ms.value,
+            "avg_parse_time_ms": _mean_beside(tally, "parse_time_ms"),
             "avg_total_time_ms": tally.total_ms.value,
             "llm_usage_rate": _llm_usage(tally),
             "error_count": tally.error_rows,
@@ -183,6 +240,11 @@ def _category_metrics(tallies: Mapping[Key, Tally]) -> dict[str, dict[str, Any]]
         }
         metrics[name] = {field: value for field, value in fields.items() if value is not None}
     return metrics
+
+
+def _mean_beside(tally: Tally, name: str) -> float | None:
+    series = tally.beside.get(name)
+    return sum(series.values) / len(series.values) if series else None
 
 
 def _by(tallies: Mapping[Key, Tally], place: int) -> dict[str, Tally]:
@@ -198,9 +260,22 @@ def _by(tallies: Mapping[Key, Tally], place: int) -> dict[str, Tally]:
     return {NO_GROUP if part is None else str(part): _merged(parts[part]) for part in named}
 
 
-def _groups(tallies: Mapping[Key, Tally], place: int, *, method: _Method) -> dict[str, Group]:
+def _by_tag(tallies: Mapping[Key, Tally]) -> dict[str, Tally]:
+    """The tallies merged by tag; those of several tags are in each of them."""
+    parts: dict[str, list[Tally]] = {}
+    for key, tally in tallies.items():
+        for tag in dict.fromkeys(key[3]):
+            parts.setdefault(tag, []).append(tally)
+    return {tag: _merged(parts[tag]) for tag in sorted(parts)}
+
+
+def _groups(tallies: Mapping[Key, Tally], place: int, *, method: Method) -> dict[str, Group]:
+    return _grouped(_by(tallies, place), method=method)
+
+
+def _grouped(tallies: Mapping[str, Tally], *, method: Method) -> dict[str, Group]:
     groups = {}
-    for name, tally in _by(tallies, place).items():
+    for name, tally in tallies.items():
         metrics = _metrics(tally, method=method)
         groups[name] = Group(totals=_totals(tally, metrics), metrics=metrics)
     return groups
@@ -214,10 +289,17 @@ def _latency(collected: Collector) -> Latency:
         p95=percentile(ordered, 0.95),
         p99=percentile(ordered, 0.99),
         first_attempt_success=collected.first_attempt / collected.asked if collected.asked else None,
+        bins=latency_bins(ordered),
     )
 
 
-def _notes(method: _Method, *, cases: int) -> tuple[str, ...]:
+def _tag_notes(collected: Collector) -> tuple[str, ...]:
+    if not collected.has_too_many_tags:
+        return ()
+    return (f"There are more than {TAG_SETS_KEPT} different sets of tags, so nothing is told by tag.",)
+
+
+def _notes(method: Method, *, cases: int) -> tuple[str, ...]:
     if method.resample:
         return ()
     same = f"with {cases:,} cases the bootstrap gives the same at far greater cost"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cortex_eval.analysis import KINDS, Rows, coverage_of
 from cortex_eval.cli.options import (
     config_option,
     counted,
@@ -25,6 +26,7 @@ from cortex_eval.cli.options import (
 )
 from cortex_eval.core import Case, Expected, InputError
 from cortex_eval.datasets import compare_datasets, read_cases, validate_file, write_cases
+from cortex_eval.reports import COVERAGE_COLUMNS, coverage_sentence
 
 file_argument = click.argument("file", type=click.Path(path_type=Path))
 
@@ -123,17 +125,59 @@ def export(
         out(f"{output}: {counted(count, 'case')}")
 
 
+@datasets.command()
+@click.argument("name", metavar="FILE|SUITE|NAME")
+@click.option("--by", type=click.Choice(["intent", "category"]), help="What the rows are (default: what there is).")
+@fields_option
+@encoding_option
+@config_option
+@json_option
+def coverage(
+    name: str, by: Rows | None, fields: tuple[str, ...], encoding: str | None, config: Path | None, as_json: bool
+) -> None:
+    """What a dataset tries out: intents by turns, context, entities and edge cases, with the gaps."""
+    with _cases(name, fields, encoding, config, may_be_suite=True) as cases:
+        found = coverage_of(cases, by=by)
+    if as_json:
+        print_json({"name": name, **found.to_dict()})
+        return
+    rows = [
+        [
+            cut(row_name, 30),
+            f"{row.turns:,}",
+            *(f"{row.counts[kind]:,}" if row.counts[kind] else "gap" for kind in KINDS),
+        ]
+        for row_name, row in found.rows.items()
+    ]
+    out(table(rows, header=[found.by, "turns", *COVERAGE_COLUMNS], right=tuple(range(1, 2 + len(KINDS)))))
+    hint(f"{counted(found.cases, 'case')}: {coverage_sentence(found)}")
+
+
 @contextmanager
-def _cases(name: str, fields: tuple[str, ...], encoding: str | None, config: Path | None) -> Iterator[Iterable[Case]]:
-    """The cases of a file, or else of the dataset of this name in the store."""
+def _cases(
+    name: str, fields: tuple[str, ...], encoding: str | None, config: Path | None, *, may_be_suite: bool = False
+) -> Iterator[Iterable[Case]]:
+    """The cases of a file, or else of the suite of this name, or else of the dataset of this name in the store."""
     if Path(name).exists() or fields or encoding:
         yield read_cases(name, fields=field_mapping(fields), encoding=encoding)
+        return
+    if may_be_suite and (of_suite := _of_suite(name, config)) is not None:
+        yield of_suite
         return
     with open_project(config) as here:
         try:
             yield here.store.datasets.cases_of(name)
         except InputError as error:
             raise InputError(f"There is no file {name!r}, and no such dataset in the store. {_known(error)}") from None
+
+
+def _of_suite(name: str, config: Path | None) -> Iterable[Case] | None:
+    from cortex_eval.config import DEFAULT_FILES, dataset_of, load_project
+
+    if config is None and not any(Path(each).is_file() for each in DEFAULT_FILES):
+        return None
+    source = dataset_of(load_project(config, keep_problems=True), name)
+    return None if source is None else read_cases(source.path, fields=source.fields, encoding=source.encoding)
 
 
 def _known(error: InputError) -> str:

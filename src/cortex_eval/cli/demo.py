@@ -2,53 +2,94 @@
 
 from __future__ import annotations
 
-import os
+import time
 from pathlib import Path
 
 import click
 
-from cortex_eval.cli.options import hint, json_option
-from cortex_eval.cli.playing import play
-from cortex_eval.cli.project import make_project
-from cortex_eval.config import Request, load_project, make_plans
-from cortex_eval.demo import SAMPLES, SampleService
-from cortex_eval.storage import Store
+from cortex_eval.cli.demo_stage import Stage
+from cortex_eval.cli.options import json_option, print_json
+from cortex_eval.core import InputError
+from cortex_eval.demo import (
+    FAULTS,
+    REGRESSION,
+    SAMPLES,
+    TOUR,
+    WELCOME,
+    comparison_lines,
+    heading,
+    last_lines,
+    suite_lines,
+    surprise_lines,
+    whole_lines,
+    wrapped,
+)
+
+FOLDER = Path("cortex-demo")
 
 
 @click.command()
-@click.argument("name", default="health", type=click.Choice(sorted(SAMPLES)))
-@click.option("--output-dir", type=click.Path(path_type=Path), help="Where it goes (default: cortex-demo[-NAME]).")
-@click.option("--serve", is_flag=True, help="Keep the sample service up after the run.")
+@click.argument("name", required=False, metavar="[NAME]", type=click.Choice(sorted(SAMPLES)))
+@click.option("--output-dir", type=click.Path(path_type=Path), help="Where it goes (default: cortex-demo[/NAME]).")
+@click.option("--serve", is_flag=True, help="Run nothing: keep the sample services up until Ctrl-C.")
+@click.option("--port", type=click.IntRange(1, 65535), help="With --serve: listen on this port (and the next ones).")
+@click.option("--fault", type=click.Choice(list(FAULTS)), help="With --serve: what is to go wrong, to try patience.")
+@click.option("--version", type=click.Choice(["1", "2"]), help="Of the services: 2 has a planted regression.")
 @json_option
-def demo(name: str, output_dir: Path | None, serve: bool, as_json: bool) -> int:
-    """Copy a sample project, start its sample service on loopback, run it, and say where to look.
+def demo(
+    name: str | None,
+    output_dir: Path | None,
+    serve: bool,
+    port: int | None,
+    fault: str | None,
+    version: str | None,
+    as_json: bool,
+) -> int:
+    """Take a tour of the sample projects in two minutes, or run one of them whole: on loopback, without any key.
 
-    The service has planted weaknesses, so some cases fail: that is the point. A demo that ran exits with 0.
+    NAME is adversarial, ayurveda, bioagent, health, healthcare or support-agent.
+
+    The services have planted weaknesses, so some cases fail: that is the point. Exit code 0 when what fails is what
+    WEAKNESSES.md of the project lists, 1 when it is not.
     """
-    folder = output_dir or Path("cortex-demo" if name == "health" else f"cortex-demo-{name}")
-    if not (folder / "cortex.yaml").is_file():
-        make_project(name, folder)
-    with SAMPLES[name].start() as service:
-        _announce(service, folder)
-        codes = [_run(folder / "cortex.yaml", suite, as_json=as_json) for suite in SAMPLES[name].suites]
-        hint(f"\nThe weaknesses that were planted: {folder / 'WEAKNESSES.md'}")
-        if serve and service is not None:
-            shown = f"Still up: export CORTEX_DEMO_URL={service.url} CORTEX_API_KEY=demo-key (Ctrl-C ends it)"
-            click.echo(shown, err=True)  # not as a hint, which would mask the key
-            click.pause(info="", err=True)
-    return max((code for code in codes if code > 2), default=0)
+    folder = output_dir or (FOLDER / name if name else FOLDER)
+    if serve:
+        from cortex_eval.cli.demo_serving import keep_up
+
+        return keep_up(name, folder, version=version or "1", port=port or 0, fault=fault, as_json=as_json)
+    if port or fault:
+        raise InputError("--port and --fault are for services that are kept up. Add --serve, or leave them out.")
+    if name is None:
+        if version:
+            raise InputError("--version is of one project: name it, such as cortex demo bioagent --version 2")
+        return _take_tour(folder, as_json=as_json)
+    return _run_whole(name, folder, version=version or "1", as_json=as_json)
 
 
-def _announce(service: SampleService | None, folder: Path) -> None:
-    if service is None:
-        hint(f"Recorded replies, nothing is called; cases in {folder / 'datasets'}.\n")
-        return
-    os.environ["CORTEX_DEMO_URL"], os.environ["CORTEX_API_KEY"] = service.url, "demo-key"
-    hint(f"Sample service on {service.url}, cases in {folder / 'datasets'}.\n")
+def _run_whole(name: str, folder: Path, *, version: str, as_json: bool) -> int:
+    """Every suite of one project, each with its whole summary."""
+    stage = Stage(is_silent=as_json)
+    list(stage.play(name, folder, SAMPLES[name].suites, version=version, in_full=True))
+    stage.say("\n" + "\n".join(whole_lines(folder, stage.played)))
+    if as_json:
+        print_json(stage.document())
+    return stage.exit_code
 
 
-def _run(config: Path, suite: str | None, *, as_json: bool) -> int:
-    project = load_project(config)
-    with Store(project.store) as store:
-        plans = make_plans(project, Request(suite=suite))
-        return play(plans, store, output_dir=project.output_dir, as_json=as_json)
+def _take_tour(folder: Path, *, as_json: bool) -> int:
+    """A suite or more of every project, each in a few lines, and a release that breaks something."""
+    started, stage = time.monotonic(), Stage(is_silent=as_json)
+    stage.say("\n".join(wrapped(WELCOME, "")))
+    for number, act in enumerate(TOUR, 1):
+        stage.say(f"\n{heading(number, act)}\n")
+        for played in stage.play(act.project, folder / act.project, act.suites, sampled=act.sampled):
+            stage.say("\n".join(suite_lines(played)))
+    stage.say(f"\n{heading(len(TOUR) + 1, REGRESSION)}\n")
+    root = folder / REGRESSION.project
+    (played,) = stage.play(REGRESSION.project, root, REGRESSION.suites, version="2")
+    versus = stage.compare_versions(REGRESSION.project, root)
+    stage.say("\n".join([*comparison_lines(versus), *surprise_lines(played)]))
+    stage.say("\n" + "\n".join(last_lines(folder, stage.played, seconds=time.monotonic() - started)))
+    if as_json:
+        print_json({**stage.document(), "comparison": versus.to_dict()})
+    return stage.exit_code

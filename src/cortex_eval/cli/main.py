@@ -15,7 +15,10 @@ import click
 from cortex_eval.core import CortexError, InputError, __version__, redact
 
 COMMANDS = {
-    "baseline": ("runs:baseline", "Name a run as what later ones are compared with."),
+    "analyze": ("analyze:analyze", "Say why cases fail, and what to mend first."),
+    "baseline": ("baselines:baseline", "Name a run as what later ones are compared with."),
+    "ci": ("ci:ci", "Run, gate, and write all that a build needs."),
+    "compare": ("compare:compare", "Compare runs case by case, each with the first."),
     "config": ("project:config", "Show the project file as it is understood."),
     "datasets": ("datasets:datasets", "Look at, check, convert and compare datasets."),
     "demo": ("demo:demo", "Run the main job on embedded services."),
@@ -25,8 +28,9 @@ COMMANDS = {
     "report": ("runs:report", "Write reports of a run."),
     "rescore": ("run:rescore", "Score stored replies anew, without any target call."),
     "run": ("run:run", "Play a dataset against a target, score it, judge it."),
-    "runs": ("runs:runs", "List, show, cancel and delete runs."),
+    "runs": ("runs:runs", "List, show, import, cancel and delete runs."),
     "schema": ("project:schema", "Print the JSON Schema of the project file."),
+    "trend": ("trend:trend", "How suites did over their runs."),
 }
 """Where each command lives, and its help: `cortex --help` imports none of them."""
 EXIT_INPUT, EXIT_EXECUTION, EXIT_INTERRUPTED = 4, 3, 130

@@ -36,6 +36,8 @@ class Opened(NamedTuple):
 
     store: Any  # the Store; its room is imported when it is needed
     output_dir: Path
+    charts: bool = True
+    """Whether pages have them, as `dashboard:` says."""
 
 
 fields_option = click.option(
@@ -55,13 +57,14 @@ def open_project(config: Path | None, *, create: bool = False) -> Iterator[Opene
     from cortex_eval.storage import Store
 
     location: Location = Path(DEFAULT_STORE)
-    output_dir = Path(DEFAULT_OUTPUT)
+    output_dir, charts = Path(DEFAULT_OUTPUT), True
     if config is not None or any(Path(name).is_file() for name in DEFAULT_FILES):
         project = load_project(config, keep_problems=True)
         check_store(project)
         location, output_dir = project.store, project.output_dir
+        charts = project.model.dashboard.include_charts
     with existing(location, create=create) as place, Store(place) as store:
-        yield Opened(store, output_dir)
+        yield Opened(store, output_dir, charts)
 
 
 def check_store(project: Project) -> None:

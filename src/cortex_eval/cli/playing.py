@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from cortex_eval.analysis import Report
@@ -17,15 +18,19 @@ from cortex_eval.control import Progress, Stop
 from cortex_eval.core import InputError, Result, StorageError
 from cortex_eval.engine import execute
 from cortex_eval.reports import (
+    ListedCases,
     ResultLines,
-    render_html,
+    html_chunks,
+    is_quick_run,
     safe_name,
     with_config,
     write_artifacts,
     write_atomically,
+    write_systems,
 )
 from cortex_eval.storage import Store
 
+RUN_FORMATS = ("html", "json", "jsonl")
 SEVERITY = (0, 1, 2, 3)
 """When several targets differ, the gravest exit code is the command's: 3 before 2 before 1."""
 
@@ -40,35 +45,73 @@ def play(
     with_results: bool = False,
     resume: str | None = None,
     rescore: str | None = None,
+    formats: Sequence[str] = RUN_FORMATS,
+    charts: bool = True,
+    is_thorough: bool = False,
+    is_quiet: bool = False,
+    finish: Callable[[Sequence[Report], Sequence[Path]], None] | None = None,
 ) -> int:
-    """Carry out the plans one after the other, print and write what came of them, and give the exit code."""
+    """Carry out the plans one after the other, print and write what came of them, and give the exit code.
+
+    `finish` is shown all reports and files once the last run has come to its end. `is_thorough`: the page has charts
+    and every conversation even after a quick run, which takes a second more. `is_quiet`: what came of them is left for
+    `finish` to print.
+    """
+    show, tell = (_keep, _keep) if is_quiet else (partial(print_report, as_json=False), hint)
     for folder in {output_dir, *([dashboard.parent] if dashboard else [])}:
         make_folder(folder)  # before any call is paid for
     for note in dict.fromkeys(note for plan in plans for note in plan.notes):
         hint(f"Note: {note}")
     if rescore is None:
         _check_ways_out(plans)
-    codes, documents = [], []
+    reports: list[Report] = []
+    files: list[Path] = []
+    documents = []
     for number, plan in enumerate(plans, 1):
+        noted = ListedCases()
         with ResultLines() as lines:
-            report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore, see=lines.add))
+            see = partial(_see, lines, noted)
+            report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore, see=see))
             if report is None:
                 return 128 + _also_stopped(stopped_by, plans[number:])
-            written = write_artifacts(report, output_dir, ("html", "json", "jsonl"), lines=lines)
+            glance = noted if is_quick_run(report) and not is_thorough else None
+            del noted, see  # a long run has many lines, and its page is made from all there is
+            wanted = _with_analysis(formats, report)
+            written = write_artifacts(report, output_dir, wanted, lines=lines, charts=charts, noted=glance)
         if dashboard is not None:
-            write_atomically(_own(dashboard, plan, plans), [render_html(report).encode("utf-8", "replace")])
+            write_atomically(_own(dashboard, plan, plans), html_chunks(report, charts=charts, noted=glance))
         if as_json:
             documents.append(report.to_dict(results=with_results))
         else:
-            print_report(report, as_json=False)
+            show(report)
         page = next((path for path in written if path.suffix == ".html"), None)
-        hint(f"Report: {page}" if page else f"Written: {', '.join(map(str, written))}")
+        tell(f"Report: {page}" if page else f"Written: {', '.join(map(str, written))}")
         if stopped_by is not None and plans[number:]:
             return 128 + _also_stopped(stopped_by, plans[number:])
-        codes.append(report.exit_code)
+        reports.append(report)
+        files += written
+    if len(reports) > 1:
+        files.append(write_systems(reports, output_dir))
+        tell(f"All targets beside each other: {files[-1]}")
     if as_json:
         print_json(documents[0] if len(documents) == 1 else documents)
-    return max(codes, key=SEVERITY.index)
+    if finish is not None:
+        finish(reports, files)
+    return max((report.exit_code for report in reports), key=SEVERITY.index)
+
+
+def _keep(_said: object) -> None:
+    """Print nothing."""
+
+
+def _see(lines: ResultLines, noted: ListedCases, result: Result) -> None:
+    lines.add(result)
+    noted.add(result)
+
+
+def _with_analysis(formats: Sequence[str], report: Report) -> Sequence[str]:
+    """The formats of a run, and why cases failed where some did."""
+    return (*formats, "analysis") if report.patterns else formats
 
 
 def _check_ways_out(plans: Sequence[Plan]) -> None:

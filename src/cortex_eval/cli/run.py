@@ -30,7 +30,7 @@ from cortex_eval.storage import Store
 
 NOT_WITH_RESUME = (
     *("suite", "dataset", "service", "category", "tier", "tag", "language", "case_ids", "limit", "quick", "repeat"),
-    *("failed_of", "dry_run", "fields", "encoding"),
+    *("failed_of", "changed_since", "dry_run", "fields", "encoding", "release"),
 )
 """What a run was asked for is kept with it."""
 
@@ -57,9 +57,11 @@ def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) ->
 @click.option("--quick", is_flag=True, help="A small sample with something of every category.")
 @click.option("--repeat", type=click.IntRange(1, 1000), help="Ask every case this often.")
 @click.option("--failed-of", metavar="RUN", help="Only the cases that did not pass in that run.")
+@click.option("--changed-since", metavar="RUN", help="Ask only what changed since that run; reuse the rest of it.")
 @click.option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
 @click.option("--concurrency", type=click.IntRange(1, 10_000), help="Cases in flight at once.")
 @click.option("--baseline", metavar="NAME", help="Compare with this baseline.")
+@click.option("--release", is_flag=True, help="With gate.auto: this is a release, and the baseline from now on.")
 @click.option("--fail-under", type=float, callback=_share, help="Exit with 2 when the overall score is lower.")
 @output_option
 @click.option("--offline", is_flag=True, help="Call nobody but loopback and the hosts that the project file names.")
@@ -81,10 +83,10 @@ def run(**given: Any) -> int:
     with existing(project.store, create=not given["dry_run"]) as place, Store(place) as store:
         if given["resume"]:
             return _resume(project, store, given)
-        plans = make_plans(project, _request(store, given))
+        plans = make_plans(project, read_request(store, given))
         if given["dry_run"]:
             return _describe(plans, store, as_json=given["as_json"])
-        return _play(project, plans, store, given)
+        return play_plans(project, plans, store, given)
 
 
 @click.command()
@@ -101,10 +103,11 @@ def rescore(run_id: str, **given: Any) -> int:
     with existing(project.store) as place, Store(place) as store:
         record = store.runs.find(run_id)
         plans = make_plans(project, _request_of(record, given))
-        return _play(project, plans, store, given, rescore=record.id)
+        return play_plans(project, plans, store, given, rescore=record.id)
 
 
-def _play(project: Project, plans: list[Any], store: Store, given: dict[str, Any], **which: str | None) -> int:
+def play_plans(project: Project, plans: list[Any], store: Store, given: dict[str, Any], **how: Any) -> int:
+    """Carry out the plans as the options say; `how` goes to `play` as it is."""
     dashboard = project.model.dashboard.output_path
     return play(
         plans,
@@ -113,11 +116,13 @@ def _play(project: Project, plans: list[Any], store: Store, given: dict[str, Any
         dashboard=project.root / dashboard if dashboard else None,
         as_json=given["as_json"],
         with_results=given["with_results"],
-        **which,
+        charts=project.model.dashboard.include_charts,
+        **how,
     )
 
 
-def _request(store: Store, given: dict[str, Any]) -> Request:
+def read_request(store: Store, given: dict[str, Any]) -> Request:
+    """What the options ask for."""
     failed = None
     if given["failed_of"]:
         failed = frozenset(store.results.failed_cases(store.runs.find(given["failed_of"]).id))
@@ -139,11 +144,13 @@ def _request(store: Store, given: dict[str, Any]) -> Request:
             limit=given["limit"],
         ),
         is_quick=given["quick"],
+        changed_since=store.runs.find(given["changed_since"]).id if given["changed_since"] else None,
         repeats=given["repeat"],
         at_once=given["concurrency"],
         baseline=given["baseline"],
         fail_under=given["fail_under"],
         is_offline=given["offline"],
+        is_release=given["release"],
     )
 
 
@@ -177,7 +184,7 @@ def _resume(project: Project, store: Store, given: dict[str, Any]) -> int:
         hint(f"Run {record.id} is finished: nothing is left to do.")
         print_report(report_of(store, record.id), as_json=given["as_json"], with_results=given["with_results"])
         return record.exit_code or 0
-    return _play(project, make_plans(project, _request_of(record, given)), store, given, resume=record.id)
+    return play_plans(project, make_plans(project, _request_of(record, given)), store, given, resume=record.id)
 
 
 def _find_resumable(store: Store, name: str) -> RunRecord:
@@ -195,6 +202,8 @@ def _describe(plans: list[Any], store: Store, *, as_json: bool) -> int:
 
     for note in dict.fromkeys(note for plan in plans for note in plan.notes):
         hint(f"Note: {note}")
+    if any(plan.changed_since for plan in plans):
+        hint("Note: what --changed-since would spare is not taken off the calls below.")
     estimates = [estimate_run(plan, store) for plan in plans]
     if as_json:
         documents = [each.to_dict() for each in estimates]

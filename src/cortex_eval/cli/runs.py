@@ -1,15 +1,15 @@
-"""`cortex runs`, `cortex report` and `cortex baseline`: what is kept of earlier runs."""
+"""`cortex runs` and `cortex report`: what is kept of earlier runs."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from cortex_eval.analysis import baseline_of
+from cortex_eval.analysis import Report
 from cortex_eval.cli.options import (
     config_option,
-    cut,
     hint,
     json_option,
     make_folder,
@@ -17,21 +17,24 @@ from cortex_eval.cli.options import (
     out,
     output_option,
     print_json,
-    table,
-    when,
 )
-from cortex_eval.cli.shown import baseline_text, failed_lines, print_report, report_of, run_facts, run_table
-from cortex_eval.core import InputError, redact_bytes, to_json
-from cortex_eval.reports import Dialect, with_config, write_artifacts, write_atomically
+from cortex_eval.cli.shown import failed_lines, print_report, report_of, run_facts, run_table
+from cortex_eval.cli.trend import forget, import_runs
+from cortex_eval.core import InputError
+from cortex_eval.reports import Dialect, write_artifacts, write_systems
 
-FORMATS = ("html", "markdown", "json", "csv", "jsonl")
+FORMATS = ("html", "markdown", "json", "csv", "jsonl", "junit", "parquet")
 
 run_argument = click.argument("run_id", metavar="RUN")
 
 
 @click.group()
 def runs() -> None:
-    """List, show, cancel and delete runs. RUN is an id, the beginning of one, or `latest`."""
+    """List, show, import, cancel and delete runs. RUN is an id, the beginning of one, or `latest`."""
+
+
+runs.add_command(import_runs)
+runs.add_command(forget)
 
 
 @runs.command("list")
@@ -106,91 +109,54 @@ def delete(run_id: str, yes: bool, config: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@run_argument
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option(
-    "-f", "--format", "formats", multiple=True, type=click.Choice([*FORMATS, "all"]), help="May be given again."
+    "-f",
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice([*FORMATS, "summary", "all"]),
+    help="May be given again; summary puts several runs beside each other.",
 )
 @click.option("--dialect", type=click.Choice(["cortex", "seed003"]), default="cortex", show_default=True)
 @output_option
 @config_option
 @json_option
 def report(
-    run_id: str,
+    run_ids: tuple[str, ...],
     formats: tuple[str, ...],
     dialect: Dialect,
     output_dir: Path | None,
     config: Path | None,
     as_json: bool,
 ) -> None:
-    """Write reports of a run: html, markdown, json, csv, jsonl, or all of them."""
-    wanted = tuple(FORMATS) if "all" in formats else (formats or ("html",))
+    """Write reports of runs: html, markdown, json, csv, jsonl, junit, parquet, or all of them.
+
+    With several runs, `-f summary` (and `-f all`) writes how their targets compare.
+    """
     with open_project(config) as here:
-        made = report_of(here.store, run_id)
-        files = write_artifacts(made, output_dir or here.output_dir, wanted, dialect=dialect)
+        made = [report_of(here.store, run_id) for run_id in run_ids]
+        folder = output_dir or here.output_dir
+        files = write_reports(made, folder, formats or ("html",), dialect=dialect, charts=here.charts)
     if as_json:
-        print_json({"run": made.run.id, "files": [str(path) for path in files]})
+        ids = [each.run.id for each in made]
+        print_json({"run": ids[0], "runs": ids, "files": [str(path) for path in files]})
     else:
         out("\n".join(map(str, files)))
 
 
-@click.group()
-def baseline() -> None:
-    """Name a run as what later ones are compared with."""
-
-
-@baseline.command("set")
-@run_argument
-@click.option("--name", default="default", show_default=True)
-@output_option
-@config_option
-@json_option
-def set_baseline(run_id: str, name: str, output_dir: Path | None, config: Path | None, as_json: bool) -> None:
-    """Make RUN the baseline of its suite."""
-    with open_project(config) as here:
-        made = report_of(here.store, run_id)
-        if made.run.status != "completed":
-            raise InputError(f"Run {made.run.id} is {made.run.status}: only a completed run can be a baseline.")
-        kept = baseline_of(made)
-        path = (output_dir or here.output_dir) / "baseline.json"
-        make_folder(path.parent)
-        write_atomically(path, [redact_bytes(to_json(kept))])
-        here.store.baselines.keep(name, made.run.suite, made.run.id, kept)
-    if as_json:
-        print_json({"name": name, "suite": made.run.suite, "run": made.run.id, "file": str(path)})
-        return
-    out(f"Run {made.run.id} is the baseline {name!r} of {made.run.suite}.")
-    hint(f"Written: {path}")
-    hint(f"Compare: {with_config(f'cortex run {made.run.suite} --baseline {name}', made.run)}")
-
-
-@baseline.command("show")
-@click.argument("name", default="default")
-@click.option("--suite", default="", help="Of this suite (default: the newest one).")
-@config_option
-@json_option
-def show_baseline(name: str, suite: str, config: Path | None, as_json: bool) -> None:
-    """The figures of a baseline."""
-    with open_project(config) as here:
-        found = here.store.baselines.find(name, suite)
-    if found is None:
-        raise InputError(f"There is no baseline {name!r}. Make one: cortex baseline set RUN --name {name}")
-    if as_json:
-        print_json(found)
-    else:
-        out(baseline_text(name, found))
-
-
-@baseline.command("list")
-@config_option
-@json_option
-def list_baselines(config: Path | None, as_json: bool) -> None:
-    """Every baseline."""
-    with open_project(config) as here:
-        rows = here.store.baselines.all()
-    if as_json:
-        print_json([dict(zip(("name", "suite", "run", "created"), row, strict=True)) for row in rows])
-    elif not rows:
-        hint("There are no baselines yet. Make one: cortex baseline set latest")
-    else:
-        shown = [[cut(name, 20), cut(suite, 20), run or "–", when(created)] for name, suite, run, created in rows]
-        out(table(shown, header=["name", "suite", "run", "set (UTC)"]))
+def write_reports(
+    made: list[Report], folder: Path, formats: tuple[str, ...], *, dialect: Dialect, charts: bool = True
+) -> list[Path]:
+    """Write each run in each format, and all of them beside each other when `summary` is among them."""
+    wanted = [each for each in (FORMATS if "all" in formats else formats) if each != "summary"]
+    if "all" in formats and find_spec("pyarrow") is None:
+        wanted.remove("parquet")
+        hint("Without parquet: pip install 'cortex-eval[parquet]'")
+    if "summary" in formats and len(made) < 2:
+        raise InputError("-f summary puts runs beside each other: name at least two.")
+    make_folder(folder)
+    files = [path for each in made for path in write_artifacts(each, folder, wanted, dialect=dialect, charts=charts)]
+    if "summary" in formats or ("all" in formats and len(made) > 1):
+        files.append(write_systems(made, folder))
+    return files

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cortex_eval.analysis import Allowance, GateSettings, Report
+from cortex_eval.analysis import Allowance, Expectations, GateSettings, Quarantined, Report, figure_of
 from cortex_eval.cli.options import cut, out, print_json, table, when, width_of
 from cortex_eval.core import RunRecord
 from cortex_eval.outcome import find_baseline, report_on
@@ -25,6 +25,10 @@ def gate_of(record: RunRecord) -> GateSettings:
     kept = dict(record.manifest.get("gate", {}))
     if "regression" in kept:
         kept["regression"] = {name: Allowance(**each) for name, each in kept["regression"].items()}
+    if "quarantine" in kept:
+        kept["quarantine"] = tuple(Quarantined(**each) for each in kept["quarantine"])
+    if kept.get("expectations") is not None:
+        kept["expectations"] = Expectations(**kept["expectations"])
     return GateSettings(**kept)
 
 
@@ -32,7 +36,7 @@ def report_of(store: Store, name: str) -> Report:
     """The report of a run, made anew from what is stored."""
     record = store.runs.find(name)
     gate = gate_of(record)
-    baseline = find_baseline(store, gate.baseline, record.suite)
+    baseline = find_baseline(store, gate, record.suite, record)
     return report_on(store, record.id, gate, baseline, is_partial=record.status != "completed")
 
 
@@ -138,19 +142,5 @@ def failed_lines(store: Store, record: RunRecord) -> Iterator[str]:
 
 
 def _value(score: dict[str, Any]) -> str:  # Any: JSON
-    return "–" if score.get("value") is None else f"{score['value']:.2f}"
-
-
-def baseline_text(name: str, kept: Mapping[str, Any]) -> str:  # Any: JSON
-    """A baseline as people read it."""
-    rows = [
-        [
-            figure,
-            f"{each['mean']:.3f}",
-            "" if each.get("low") is None else f"[{each['low']:.3f}, {each['high']:.3f}]",
-            f"{each['scored']}/{each['total']}",
-        ]
-        for figure, each in kept.get("metrics", {}).items()
-    ]
-    of = f"Baseline {name!r} of {kept.get('suite', '–')}: run {kept.get('run_id', '–')}, {when(kept['timestamp'])} UTC"
-    return f"{of}\n\n{table(rows, header=['figure', 'mean', 'interval', 'scored'], right=(1, 3))}"
+    value = figure_of(score)
+    return "–" if value is None else f"{value:.2f}"

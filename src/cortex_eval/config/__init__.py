@@ -1,11 +1,12 @@
 """The project file, and the plans that are made from it."""
 
-from cortex_eval.config.build import Request, make_plans
+from cortex_eval.config.build import make_plans
 from cortex_eval.config.document import Document, read_document
 from cortex_eval.config.model import DEFAULT_OUTPUT, ProjectModel
 from cortex_eval.config.models import AsksModel, IsModel, named_model
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import DEFAULT_FILES, DEFAULT_STORE, Project, load_project, resolved
+from cortex_eval.config.request import Outline, Request, dataset_of, outline
 from cortex_eval.config.schema import project_schema
 
 __all__ = [
@@ -16,13 +17,16 @@ __all__ = [
     "DatasetSource",
     "Document",
     "IsModel",
+    "Outline",
     "Plan",
     "Project",
     "ProjectModel",
     "Request",
+    "dataset_of",
     "load_project",
     "make_plans",
     "named_model",
+    "outline",
     "project_schema",
     "read_document",
     "resolved",

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from cortex_eval.analysis import SETTING_NAMES, Allowance, GateSettings, metric_name
+from cortex_eval.analysis import (
+    RUN_FIGURES,
+    SETTING_NAMES,
+    Allowance,
+    Expectations,
+    GateSettings,
+    Quarantined,
+    metric_name,
+)
 from cortex_eval.config.document import Document
 from cortex_eval.config.mistakes import NOT_SCORERS, read_block
-from cortex_eval.config.model import ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
+from cortex_eval.config.model import ExpectationsModel, ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
 from cortex_eval.config.models import AsksModel, budget_notes, give_model, unpriced_models
 from cortex_eval.config.outward import budget_of, limits_of, named_hosts, patience_with
-from cortex_eval.config.plan import DatasetSource, Plan
+from cortex_eval.config.plan import Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
+from cortex_eval.config.request import Request, find_dataset, find_selection, find_suite
 from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean, is_secret
-from cortex_eval.datasets import Selection, quick
 from cortex_eval.scoring import PlannedScorer, check_weights, kind_for, scorers
 from cortex_eval.targets import Target, targets
 
@@ -29,35 +38,12 @@ SEED_RULES = "./config/healthcare_rules.json"
 """The path in seed 000's block; the shipped rules stand in when no such file is there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What somebody asks a project to run."""
-
-    suite: str | None = None
-    dataset: Path | None = None
-    service: str | None = None
-    selection: Selection = field(default_factory=Selection)
-    is_quick: bool = False
-    fields: Mapping[str, str] = field(default_factory=dict)
-    encoding: str | None = None
-    repeats: int | None = None
-    at_once: int | None = None
-    baseline: str | None = None
-    fail_under: float | None = None
-    is_offline: bool = False
-
-    def as_asked(self) -> dict[str, Any]:
-        """What a resume must ask for again."""
-        names = ("suite", "dataset", "service", "fields", "encoding", "repeats")
-        return {name: getattr(self, name) for name in names}
-
-
 def make_plans(project: Project, request: Request) -> list[Plan]:
     """A plan for each target that the request names; raises InputError with everything that is wrong."""
     problems = _Problems(project.document)
     problems.found += project.problems
     try:
-        name, suite = _suite(project, request)
+        name, suite = find_suite(project, request)
         services = _services(project, request, name, suite, problems)
     except InputError as error:
         raise all_problems(project.problems or error.problems) from None
@@ -78,9 +64,7 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
     if problems.found:
         raise all_problems(problems.found)
     execution = project.model.execution
-    selection = replace(request.selection, seed=execution.seed)
-    if request.is_quick:
-        selection = quick(selection, per_category=suite.quick.per_category)
+    selection = find_selection(project, request, suite)
     plans = []
     for service in services:
         model = project.model.services[service]
@@ -89,7 +73,7 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
         plans.append(
             Plan(
                 suite=name,
-                dataset=_dataset(project, request, suite),
+                dataset=find_dataset(project, request, suite),
                 target=target,
                 target_name=service,
                 target_version=None if model.version is None else str(model.version),
@@ -102,14 +86,17 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
                 limits=limits_of(model),
                 budget=budget_of(execution),
                 is_offline=request.is_offline,
+                is_release=request.is_release,
                 named_hosts=named_hosts(project),
                 gate=gate,
                 selection=selection,
+                changed_since=request.changed_since,
                 request={
                     **request.as_asked(),
                     "service": service,
                     "config": project.path if project.is_named else None,
                 },
+                fix_locations=project.model.fix_locations,
                 notes=(*project.notes, *notes, *budget_notes(project, target, service)),
             )
         )
@@ -158,22 +145,6 @@ class _Place:
         return (*self.path, setting), f"{owner}.{setting}{first[len(first.rstrip(':')) :]} {rest}"
 
 
-def _suite(project: Project, request: Request) -> tuple[str, SuiteModel]:
-    suites = project.model.suites
-    if request.suite is not None:
-        if request.suite not in suites:
-            raise InputError(
-                f"{project.path}: there is no suite {request.suite!r}. {did_you_mean(request.suite, suites)}"
-            )
-        return request.suite, suites[request.suite]
-    if request.dataset is not None:
-        return request.dataset.stem, SuiteModel(dataset=str(request.dataset))
-    if len(suites) == 1:
-        return next(iter(suites.items()))
-    hint = f"Name a suite: {', '.join(suites)}." if suites else "Name a dataset with --dataset FILE."
-    raise InputError(f"{project.path} does not say what to run. {hint}")
-
-
 def _services(project: Project, request: Request, suite_name: str, suite: SuiteModel, problems: _Problems) -> list[str]:
     """The services that are asked for; one that is not there is a problem, and the others are looked at all the same."""
     known = project.model.services
@@ -197,18 +168,6 @@ def _services(project: Project, request: Request, suite_name: str, suite: SuiteM
             else:
                 problems.found.append(project.document.problem(written[0], message))
     return [name for name in wanted if name in known]
-
-
-def _dataset(project: Project, request: Request, suite: SuiteModel) -> DatasetSource:
-    fields, encoding = {**suite.fields, **request.fields}, request.encoding or suite.encoding
-    if request.dataset is not None:
-        return DatasetSource(path=request.dataset, fields=fields, encoding=encoding)
-    if isinstance(suite.dataset, str):
-        return DatasetSource(path=project.root / suite.dataset, fields=fields, encoding=encoding)
-    named = suite.dataset
-    return DatasetSource(
-        path=project.root / named.path, fields={**named.fields, **fields}, encoding=encoding or named.encoding
-    )
 
 
 def _target(project: Project, name: str, problems: _Problems) -> Target | None:
@@ -344,6 +303,8 @@ def _gate(project: Project, name: str, suite: SuiteModel, request: Request, know
         for metric, limit in thresholds.items()
         if (message := _wrong_limit(metric, limit, known))
     ]
+    problems += _wrong_expectations(project, path, model.expectations, known)
+    problems += _wrong_quarantine(project, name, suite)
     if problems:
         raise InputError(problems)
     regression = dict(GateSettings().regression)
@@ -359,16 +320,63 @@ def _gate(project: Project, name: str, suite: SuiteModel, request: Request, know
         max_error_rate=model.max_error_rate,
         inconclusive=model.inconclusive,
         baseline=request.baseline or model.baseline,
+        anchor=model.anchor,
+        auto=model.auto,
+        quarantine=tuple(
+            Quarantined(case=each.case, reason=each.reason, until=each.until) for each in suite.quarantine
+        ),
         fail_under=request.fail_under,
+        expectations=_expectations(model.expectations),
     )
 
 
-def _wrong_limit(metric: str, limit: float, scorer_names: Sequence[str]) -> str:
+def _wrong_quarantine(project: Project, name: str, suite: SuiteModel) -> list[Problem]:
+    """Every entry of the list without a reason, or until a day that is none."""
+    problems = []
+    for place, each in enumerate(suite.quarantine):
+        path: KeyPath = ("suites", name, "quarantine", place)
+        if not each.reason.strip():
+            problems.append(project.document.problem((*path, "reason"), "quarantine: say why, in `reason`."))
+        if each.until is not None and not _is_day(each.until):
+            message = f"quarantine: until must be a day such as 2026-12-31, not {each.until!r}."
+            problems.append(project.document.problem((*path, "until"), message))
+    return problems
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _expectations(model: ExpectationsModel | None) -> Expectations | None:
+    return None if model is None else Expectations(overall=model.overall, tiers=model.tiers)
+
+
+def _wrong_expectations(
+    project: Project, gate: KeyPath, model: ExpectationsModel | None, known: Sequence[str]
+) -> list[Problem]:
+    """Every expectation of a figure that does not exist, or that no figure could meet."""
+    if model is None:
+        return []
+    scopes: list[tuple[KeyPath, Mapping[str, float]]] = [(("overall",), model.overall or {})]
+    scopes += [(("tiers", tier), limits) for tier, limits in (model.tiers or {}).items()]
+    return [
+        project.document.problem((*gate, "expectations", *scope, metric), message)
+        for scope, limits in scopes
+        for metric, limit in limits.items()
+        if (message := _wrong_limit(metric, limit, known, of=".".join(("gate.expectations", *map(str, scope)))))
+    ]
+
+
+def _wrong_limit(metric: str, limit: float, scorer_names: Sequence[str], *, of: str = "gate.thresholds") -> str:
     """What is wrong with a limit of the gate; empty when nothing is."""
-    known = [*scorer_names, *RATES, *SETTING_NAMES, *SETTING_NAMES.values()]
+    known = [*scorer_names, *RATES, *SETTING_NAMES, *SETTING_NAMES.values(), *RUN_FIGURES]
     plain = metric.removeprefix("max_")
-    if metric_name(plain, known) not in known:
-        return f"gate.thresholds.{metric}: there is no such figure. {did_you_mean(plain, known)}"
+    scorer, _, figure = plain.rpartition(".")
+    if metric_name(plain, known) not in known and not (scorer in scorer_names and figure in RUN_FIGURES):
+        return f"{of}.{metric}: there is no such figure. {did_you_mean(plain, known)}"
     if not plain.endswith("_ms") and not 0 <= limit <= 1:
-        return f"gate.thresholds.{metric}: must be a number from 0 to 1 (0.9 for 90 %), not {limit:g}."
+        return f"{of}.{metric}: must be a number from 0 to 1 (0.9 for 90 %), not {limit:g}."
     return ""

@@ -63,17 +63,31 @@ class AllowanceModel:
     high: Amount | None = None
 
 
+Limits = Mapping[str, Annotated[float, Range(-1_000_000_000, 1_000_000_000)]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationsModel:
+    """What is hoped for, beside what must be: shown with how it stands, without a say in the verdict."""
+
+    overall: Limits | None = None
+    tiers: Mapping[str, Limits] | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateModel:
     """When a run passes."""
 
     mode: Literal["statistical", "strict"] = "statistical"
     level: Annotated[float, Range(0.0001, 0.5)] = 0.05
-    thresholds: Mapping[str, Annotated[float, Range(-1_000_000_000, 1_000_000_000)]] = field(default_factory=dict)
+    thresholds: Limits = field(default_factory=dict)
     regression: Mapping[str, AllowanceModel] = field(default_factory=dict)
     max_error_rate: Share = 0.0
     inconclusive: Literal["warn", "fail"] = "warn"
     baseline: str | None = None
+    anchor: str | None = _key("A pinned baseline that runs are held against too.")
+    auto: Literal["on-release"] | None = _key("When a run that was let through becomes the baseline by itself.")
+    expectations: ExpectationsModel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +107,15 @@ class DatasetModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineModel:
+    """A case that is asked and shown, and does not decide for now."""
+
+    case: str
+    reason: str
+    until: str | None = _key("The last day, such as 2026-12-31.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteModel:
     """A named run: a dataset, one or several targets, scorers."""
 
@@ -106,6 +129,7 @@ class SuiteModel:
     repeat: Annotated[int, Range(1, 1_000)] = 1
     passing_threshold: Share | None = None
     gate: GateModel | None = None
+    quarantine: Sequence[QuarantineModel] = _key("Flaky cases that do not decide.", ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +178,10 @@ class ProjectModel:
     aggregation: Mapping[str, Any] = _key("Read for compatibility; has no effect.", {})
     dashboard: DashboardModel = DashboardModel()
     output_dir: str = _key("Where reports are written.", DEFAULT_OUTPUT)
+    fix_locations: Mapping[str, str] = _key(
+        "Where to mend what fails: a path for a pattern type, root cause, category, intent, entity type and the like.",
+        {},
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

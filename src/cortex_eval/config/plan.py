@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from cortex_eval.analysis import GateSettings
-from cortex_eval.core import Case, to_json
-from cortex_eval.datasets import Selection
+from cortex_eval.core import Attachment, Case, to_json
+from cortex_eval.datasets import Selection, read_attached
 from cortex_eval.net import Budget, Guard, Limits, Outside, Patience
 from cortex_eval.scoring import PlannedScorer
 from cortex_eval.targets import Target
@@ -48,19 +48,30 @@ class Plan:
     patience: Patience = field(default_factory=Patience)
     limits: Limits = field(default_factory=Limits)
     budget: Budget = field(default_factory=Budget)
+    is_release: bool = False
+    """Whether whoever started it says that this is a release."""
     is_offline: bool = False
     """Call nobody but loopback and the hosts that the project file names."""
     named_hosts: tuple[str, ...] = ()
     gate: GateSettings = field(default_factory=GateSettings)
     selection: Selection = field(default_factory=Selection)
+    changed_since: str | None = None
+    """A run: what is still the same as in it is not asked again."""
     request: Mapping[str, Any] = field(default_factory=dict)
     """What was asked for on the command line, so that a resume can ask for the same."""
+    fix_locations: Mapping[str, str] = field(default_factory=dict)
+    """Where to mend what fails, for the error analysis."""
     notes: tuple[str, ...] = ()
 
     @property
     def dataset_name(self) -> str:
         """What people know the dataset by."""
         return self.dataset.name if isinstance(self.dataset, DatasetSource) else "cases"
+
+    def read_attachment(self, attachment: Attachment) -> bytes:
+        """The bytes of a case's attachment, from beside its dataset."""
+        folder = self.dataset.path.parent if isinstance(self.dataset, DatasetSource) else Path()
+        return read_attached(attachment, folder)
 
     def way_out(self) -> Outside:
         """What all calls of one carrying-out of this plan share."""

@@ -35,6 +35,9 @@ from cortex_eval.core.redact import (
 )
 from cortex_eval.core.registry import Registry
 from cortex_eval.core.result import (
+    PARSE_WARNING_MS,
+    RATE,
+    TOTAL_WARNING_MS,
     Direction,
     Failure,
     Level,
@@ -52,6 +55,9 @@ from cortex_eval.core.settings import KeyPath, Mistake, Range, Spelled, check_se
 from cortex_eval.core.version import __version__
 
 __all__ = [
+    "PARSE_WARNING_MS",
+    "RATE",
+    "TOTAL_WARNING_MS",
     "Attachment",
     "Case",
     "CortexError",

@@ -46,6 +46,8 @@ class Result:
     language: str | None = None
     cluster_id: str | None = None
     tags: tuple[str, ...] = ()
+    reused: bool = False
+    """Taken over from another run, with its verdict: nobody was asked, and no judge was paid."""
 
     @property
     def key(self) -> ResultKey:

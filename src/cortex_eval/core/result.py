@@ -14,6 +14,11 @@ RunStatus = Literal["pending", "running", "paused", "completed", "failed", "canc
 Level = Literal["turn", "case", "run"]
 Direction = Literal["higher", "lower"]
 Source = Literal["code", "judge", "human"]
+PARSE_WARNING_MS = 1000.0
+TOTAL_WARNING_MS = 5000.0
+"""A reply that took longer is warned of (seed 003 §4.4)."""
+RATE = "rate"
+"""The unit of a measure that the scorer is named for: a share of 0..1, which reports then show instead of the value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,7 @@ class Score:
     measure: float | None = None
     """The natural figure behind the value (ms, WER, Flesch …)."""
     unit: str = ""
+    """Of the measure; see `RATE`."""
     direction: Direction = "higher"
     """Of the measure."""
     level: Level = "turn"

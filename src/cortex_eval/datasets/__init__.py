@@ -1,5 +1,6 @@
 """Datasets: read from files and Python values, checked, versioned, selected from, written and compared."""
 
+from cortex_eval.datasets.attached import MAX_ATTACHMENT_BYTES, read_attached
 from cortex_eval.datasets.compare import ChangedCase, DatasetDiff, compare_datasets
 from cortex_eval.datasets.csv_rows import RawRow, neutralised, restored
 from cortex_eval.datasets.draft import agreed_label
@@ -12,6 +13,7 @@ from cortex_eval.datasets.version import VersionHash, dataset_version
 from cortex_eval.datasets.write import atomic_file, canonical_row, write_cases
 
 __all__ = [
+    "MAX_ATTACHMENT_BYTES",
     "MAX_CELL_BYTES",
     "MAX_COLUMNS",
     "MAX_FILE_BYTES",
@@ -38,6 +40,7 @@ __all__ = [
     "format_of",
     "neutralised",
     "quick",
+    "read_attached",
     "read_cases",
     "read_rows",
     "restored",

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from cortex_eval.core import Case, Problem, case_from_json, to_json
+from cortex_eval.datasets.attached import pin_attachments
 from cortex_eval.datasets.csv_rows import RawRow, read_csv
 from cortex_eval.datasets.json_rows import check_sizes, read_json, read_jsonl
 from cortex_eval.datasets.opening import Format, check_file, format_of
@@ -58,8 +59,16 @@ class CaseReader:
     """
 
     def __init__(
-        self, source: Iterator[RawRow], shapes: Shapes, problems: Problems, *, skip_invalid: bool = False
+        self,
+        source: Iterator[RawRow],
+        shapes: Shapes,
+        problems: Problems,
+        *,
+        skip_invalid: bool = False,
+        folder: Path | None = None,
     ) -> None:
+        self._folder = folder or Path()
+        """Where the files lie that rows name."""
         self._source = source
         self._shapes = shapes
         self._problems = problems
@@ -116,7 +125,7 @@ class CaseReader:
         if isinstance(raw, _GivenCase):
             data = raw.canonical(problems)
         else:
-            data = self._shapes.read(raw.values, raw.line, problems)
+            data = self._pinned(self._shapes.read(raw.values, raw.line, problems), raw.line)
         canonical = None if data is None else self._written(data, raw.line)
         if data is None or canonical is None:
             return None
@@ -146,6 +155,15 @@ class CaseReader:
             tuple(tags) if tags else (),
             raw.line,
         )
+
+    def _pinned(self, data: dict[str, Any] | None, line: int | None) -> dict[str, Any] | None:  # Any: see _row
+        try:
+            if data is not None:
+                pin_attachments(data, self._folder)
+        except Mistake as mistake:
+            self._problems.add(mistake.message, code=mistake.code, line=line, field=mistake.field)
+            return None
+        return data
 
     def _written(self, data: dict[str, Any], line: int | None) -> bytes | None:  # Any: see _row
         """The canonical JSON of a case; None when it holds something that cannot be stored, which is noted."""
@@ -224,7 +242,8 @@ def read_cases(
     kind = kind or format_of(path)
     problems = Problems(name or str(path))
     shapes = Shapes(fields=fields, cells=kind in _CELLS)
-    return CaseReader(_raw_rows(path, kind, encoding, problems), shapes, problems, skip_invalid=skip_invalid)
+    rows = _raw_rows(path, kind, encoding, problems)
+    return CaseReader(rows, shapes, problems, skip_invalid=skip_invalid, folder=path.parent)
 
 
 def cases_from(

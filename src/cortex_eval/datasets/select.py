@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
@@ -52,6 +53,14 @@ class Facts(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
+class Stratum(NamedTuple):
+    """One part of a sample that was drawn part by part."""
+
+    of: int
+    """Cases that matched."""
+    chosen: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
     """The outcome of a selection."""
@@ -60,6 +69,8 @@ class Chosen:
     """Places in the dataset, in the order in which they are played."""
     probabilities: Mapping[str, float]
     """Category → how likely a matching case of it was to be chosen. Cases without one: ''. Empty: all were."""
+    strata: Mapping[str, Stratum] = field(default_factory=dict)
+    """Category → how many matched and how many of them were drawn; empty when nothing was drawn by category."""
     matching: int
     """Cases that fitted, before any sampling."""
     total: int
@@ -80,7 +91,7 @@ class Selection:
     limit: int | None = None
     """At most so many cases, drawn at random."""
     per_category: int | None = None
-    """At most so many cases of each category, drawn at random: a quick run."""
+    """At most so many cases of each category, spread over its tiers and languages: a quick run."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -114,13 +125,14 @@ class Selection:
     def choose(self, cases: Iterable[CaseFacts]) -> Chosen:
         """The cases to play, shuffled; `InputError` when a name is not in the dataset or nothing fits."""
         known = _Known(self)
-        strata: dict[str, list[int]] = {}
+        strata: dict[str, list[_Place]] = {}
         total = 0
         for case in cases:
             total += 1
             known.note(case)
             if self.matches(case):
-                strata.setdefault(case.category or _NO_CATEGORY, []).append(case.ordinal)
+                place = _Place(case.tier or 0, case.language or "", case.ordinal)
+                strata.setdefault(case.category or _NO_CATEGORY, []).append(place)
         known.check()
         matching = sum(map(len, strata.values()))
         if total and not matching:
@@ -151,24 +163,50 @@ class Selection:
             parts.append(f"one of {len(self.failed_of)} failed cases")
         return " and ".join(parts) or "every case"
 
-    def _drawn(self, strata: dict[str, list[int]], *, matching: int, total: int) -> Chosen:
+    def _drawn(self, strata: dict[str, list[_Place]], *, matching: int, total: int) -> Chosen:
         rng = random.Random(self.seed)  # noqa: S311  # a fair order that can be had again, not a secret
         shares: dict[str, float] = {}
+        category_of: dict[int, str] = {}
         ordinals: list[int] = []
         for category in sorted(strata):  # not in the order of the file: moved rows must not change the draw of others
             held = strata[category]
             take = len(held) if self.per_category is None else min(self.per_category, len(held))
-            ordinals += held if take == len(held) else rng.sample(held, take)
+            drawn = [each.ordinal for each in (held if take == len(held) else _spread(held, take, rng))]
+            ordinals += drawn
             shares[category] = take / len(held)
+            if self.per_category is not None:
+                category_of |= dict.fromkeys(drawn, category)
         rng.shuffle(ordinals)
         if self.limit is not None and self.limit < len(ordinals):
             shares = {category: share * self.limit / len(ordinals) for category, share in shares.items()}
             del ordinals[self.limit :]
-        return Chosen(ordinals=ordinals, probabilities=shares, matching=matching, total=total)
+        drawn_of = Counter(category_of[ordinal] for ordinal in ordinals) if category_of else {}
+        sizes = {name: Stratum(len(held), drawn_of[name]) for name, held in sorted(strata.items())} if drawn_of else {}
+        return Chosen(ordinals=ordinals, probabilities=shares, strata=sizes, matching=matching, total=total)
+
+
+class _Place(NamedTuple):
+    """A case by what a draw is spread over."""
+
+    tier: int
+    language: str
+    ordinal: int
+
+
+def _spread(held: list[_Place], take: int, rng: random.Random) -> list[_Place]:
+    """So many of these, each as likely as the others, and tiers and languages in about their shares.
+
+    Every k-th of the cases in the order of tier and language, from a random start (systematic sampling; Cochran 1977,
+    ch. 8); chance decides among equals.
+    """
+    ordered = sorted(held, key=lambda each: (each.tier, each.language, rng.random()))
+    step = len(ordered) / take
+    start = rng.random() * step
+    return [ordered[min(int(start + number * step), len(ordered) - 1)] for number in range(take)]
 
 
 def quick(selection: Selection | None = None, *, per_category: int = QUICK_PER_CATEGORY) -> Selection:
-    """The same selection as a quick run: a few cases of each category."""
+    """The same selection as a quick run: a few cases of each category, spread over its tiers and languages."""
     return replace(selection or Selection(), per_category=per_category)
 
 

@@ -8,6 +8,7 @@ from json import JSONDecodeError
 from typing import Any
 
 from cortex_eval.core import did_you_mean
+from cortex_eval.datasets.attached import media_type_of
 from cortex_eval.datasets.names import ROLES, TIERS
 from cortex_eval.datasets.problems import Mistake, quoted
 from cortex_eval.datasets.strict_json import decode
@@ -180,11 +181,16 @@ def messages(value: Any, field: str) -> list[dict[str, Any]]:  # Any: JSON
 
 
 def attachments(value: Any, field: str) -> list[dict[str, Any]]:  # Any: JSON
-    """Attachments by their SHA-256, as an export writes them."""
+    """Attachments by their path, which is pinned later, or by their SHA-256, as an export writes them."""
     kept: list[dict[str, Any]] = []  # Any: JSON
     for index, each in enumerate(_sequence(value, field, "a list of attachments")):
         place = f"{field}[{index}]"
-        row = mapping(each, place)
+        row = mapping({"path": each} if isinstance(each, str) else each, place)
+        if path := row.get("path"):
+            path = name(path, f"{place}.path")
+            media_type = name(row.get("media_type", media_type_of(str(path))), f"{place}.media_type")
+            kept.append({"media_type": media_type, "name": path})
+            continue
         for key, kind in (("sha256", str), ("media_type", str), ("size", int)):
             if type(row.get(key)) is not kind:
                 raise wrong(f"{place}.{key}", "text" if kind is str else "a whole number", row.get(key))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from cortex_eval.core import InputError, did_you_mean
 from cortex_eval.testing import Answer, Call, ScriptedService
 
+Spoken = Answer | dict[str, Any]  # Any: JSON
 Version = Literal["1", "2"]
 """Of a sample service: 2 is 1 with something changed, for the better or for the worse."""
 
@@ -48,8 +50,12 @@ class Listening(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of what it holds, also when it was never entered."""
         self._entered.close()
 
     @abstractmethod
-    def answer(self, call: Call) -> Answer | dict[str, Any]:  # Any: JSON
+    def answer(self, call: Call) -> Spoken | Awaitable[Spoken]:
         """What it says to one call."""

@@ -6,6 +6,7 @@ import codecs
 import json
 import re
 import ssl
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -54,6 +55,12 @@ class Received(NamedTuple):
     content: bytes
     charset: str | None = None
     """As the service declared it."""
+    media_type: str = ""
+    """The same, such as `audio/wav`; only of what was fetched."""
+    headers: Mapping[str, str] = {}
+    """Of the answer, names in lower case; only of what was fetched."""
+    first_byte_ms: float | None = None
+    """From the call to the first byte of the body; only of what was fetched."""
 
 
 class Parsed(NamedTuple):
@@ -121,6 +128,27 @@ class JsonClient:
                 if response.status != 200:
                     raise _bad_status(response, content, url)
                 return Received(content, response.charset)
+        except aiohttp.ClientError as error:
+            raise _translate(error, url, self._limits) from error
+
+    async def fetch(self, url: str, data: bytes, *, headers: Mapping[str, str] | None = None) -> Received:
+        """The body of a 200 answer to a POST, whatever it holds, and when its first byte came; errors as in `send`."""
+        import aiohttp
+
+        self._guard.pass_on(url)
+        if self._session is None:
+            self._session = self._open()
+        began, first_byte_ms, pieces = time.monotonic(), None, list[bytes]()
+        try:
+            async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as response:
+                if response.status != 200:
+                    raise _bad_status(response, await self._read(response, url), url)
+                async for chunk in self._chunks(response, url):
+                    if first_byte_ms is None:
+                        first_byte_ms = (time.monotonic() - began) * 1000
+                    pieces.append(chunk)
+                said = {name.lower(): value for name, value in response.headers.items()}
+                return Received(b"".join(pieces), response.charset, response.content_type, said, first_byte_ms)
         except aiohttp.ClientError as error:
             raise _translate(error, url, self._limits) from error
 

@@ -19,7 +19,7 @@ from cortex_eval.core import CortexError, InputError, StorageError, TargetError,
 from cortex_eval.net.outside import Outside, Place
 from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, Patience
 
-MISFITS = frozenset({"not_json", "missing_field", "redirect", "tls", "offline", "forbidden_address"})
+MISFITS = frozenset({"not_json", "not_audio", "missing_field", "redirect", "tls", "offline", "forbidden_address"})
 MISFIT_STATUS = frozenset({404, 405, 410, 415, 501})
 EARLY_S = 0.001
 """A timer may fire this much too soon; a service that names a time means it."""

@@ -1,32 +1,81 @@
-"""One report, many renderings: terminal, Markdown, HTML, JSON, JSON lines, CSV."""
+"""One report, many renderings: terminal, Markdown, HTML, JSON, JSON lines, CSV, JUnit, Parquet."""
 
 from cortex_eval.reports.calls import money
 from cortex_eval.reports.console import render_console
+from cortex_eval.reports.error_analysis import Fix, render_analysis, render_analysis_markdown, top_fixes
+from cortex_eval.reports.figures import COVERAGE_COLUMNS, coverage_sentence
 from cortex_eval.reports.files import Format, safe_name, write_artifacts, write_atomically
-from cortex_eval.reports.html import render_html
+from cortex_eval.reports.github import (
+    COMMENT_FILE,
+    annotation,
+    as_shown,
+    problem_annotations,
+    render_comment,
+    report_annotations,
+    step_outputs,
+    step_summary,
+)
+from cortex_eval.reports.html import html_chunks, is_quick_run, render_html
+from cortex_eval.reports.html_list import ListedCases
+from cortex_eval.reports.junit import cases_of, junit_chunks, missed_scores, outcome_of
 from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks, row_bytes, seed_row
 from cortex_eval.reports.markdown import render_markdown
+from cortex_eval.reports.parquet import parquet_chunks
+from cortex_eval.reports.systems import SUMMARY_FILE, Systems, compare_systems, render_systems, write_systems
 from cortex_eval.reports.text import visible
+from cortex_eval.reports.trend import check_metric, render_trend
+from cortex_eval.reports.versus import render_versus_console, render_versus_markdown
 from cortex_eval.reports.words import VerdictWords, verdict_words, with_config
 
 __all__ = [
+    "COMMENT_FILE",
+    "COVERAGE_COLUMNS",
+    "SUMMARY_FILE",
     "Dialect",
+    "Fix",
     "Format",
+    "ListedCases",
     "ResultLines",
+    "Systems",
     "VerdictWords",
+    "annotation",
+    "as_shown",
+    "cases_of",
+    "check_metric",
+    "compare_systems",
+    "coverage_sentence",
     "csv_chunks",
+    "html_chunks",
+    "is_quick_run",
     "json_chunks",
     "jsonl_chunks",
+    "junit_chunks",
+    "missed_scores",
     "money",
+    "outcome_of",
+    "parquet_chunks",
+    "problem_annotations",
+    "render_analysis",
+    "render_analysis_markdown",
+    "render_comment",
     "render_console",
     "render_html",
     "render_markdown",
+    "render_systems",
+    "render_trend",
+    "render_versus_console",
+    "render_versus_markdown",
+    "report_annotations",
     "row_bytes",
     "safe_name",
     "seed_row",
+    "step_outputs",
+    "step_summary",
+    "top_fixes",
     "verdict_words",
     "visible",
     "with_config",
     "write_artifacts",
     "write_atomically",
+    "write_systems",
 ]

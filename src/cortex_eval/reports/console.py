@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from cortex_eval.analysis import Report, Unscored
 from cortex_eval.reports.calls import calls_sentence
+from cortex_eval.reports.error_analysis import top_fixes_lines
+from cortex_eval.reports.figures import figure_lines
 from cortex_eval.reports.text import cut, visible
 from cortex_eval.reports.words import (
     counted_cases,
@@ -14,7 +16,6 @@ from cortex_eval.reports.words import (
     interval_of,
     main_metric,
     mean_of,
-    number,
     plural,
     target_label,
     unscored_remark,
@@ -40,6 +41,8 @@ def render_console(report: Report, *, colour: bool = False, failed_are_shown: bo
         *_calls(report),
         *_errors(report),
         *_categories(report),
+        *_figures(report),
+        *top_fixes_lines(report),
         "",
     ]
     parts += _verdict(report, colour=colour, failed_are_shown=failed_are_shown)
@@ -61,8 +64,6 @@ def _metrics(report: Report) -> list[str]:
             rows.append((visible(name), "–", "", f"0/{metric.total}", unscored_remark(metric)))
             continue
         remark = f"{metric.errors} {plural('error', metric.errors)}" if metric.errors else ""
-        if name == "latency_ms" and report.latency_ms.p95 is not None:
-            remark = f"p95 {number(report.latency_ms.p95, 'ms')}"
         rows.append((visible(name), mean_of(metric), interval_of(metric), f"{metric.scored}/{metric.total}", remark))
     return ["", *(_aligned(rows, right=(1, 3)) if rows else ["  nothing was scored"])]
 
@@ -110,6 +111,14 @@ def _categories(report: Report) -> list[str]:
     return [*lines, f"  … and {rest} more {'category' if rest == 1 else 'categories'}"] if rest > 0 else lines
 
 
+def _figures(report: Report) -> list[str]:
+    """What a run shows beside its metrics, a line or two each."""
+    lines: list[str] = []
+    for label, sentence in figure_lines(report):
+        lines += _wrapped(f"{label.ljust(11)} {visible(sentence)}", indent="  ", hanging=" " * 14)
+    return ["", *lines] if lines else []
+
+
 def _verdict(report: Report, *, colour: bool, failed_are_shown: bool) -> list[str]:
     words = verdict_words(report, failed_are_shown=failed_are_shown)
     title = words.title.upper()
@@ -141,5 +150,6 @@ def _aligned(rows: Sequence[tuple[str, str, str, str, str]], *, right: tuple[int
     return lines
 
 
-def _wrapped(text: str, *, indent: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+def _wrapped(text: str, *, indent: str, hanging: str | None = None) -> list[str]:
+    further = indent if hanging is None else hanging
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)

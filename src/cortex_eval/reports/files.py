@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
@@ -11,19 +12,28 @@ from typing import Literal, get_args
 from cortex_eval.analysis import Report
 from cortex_eval.core import InputError, StorageError, did_you_mean
 from cortex_eval.datasets import atomic_file
-from cortex_eval.reports.html import render_html
+from cortex_eval.reports.error_analysis import render_analysis_markdown
+from cortex_eval.reports.html import html_chunks
+from cortex_eval.reports.html_list import ListedCases
+from cortex_eval.reports.junit import junit_chunks
 from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks
 from cortex_eval.reports.markdown import render_markdown
+from cortex_eval.reports.parquet import parquet_chunks
 from cortex_eval.reports.words import moment
 
-Format = Literal["html", "markdown", "json", "csv", "jsonl"]
+Format = Literal["html", "markdown", "json", "csv", "jsonl", "junit", "parquet", "analysis"]
 _NAMES: dict[Format, str] = {
     "html": "report_{stamp}.html",
     "markdown": "evaluation_{stamp}.md",
     "json": "evaluation_{stamp}.json",
     "csv": "evaluation_{stamp}.csv",
     "jsonl": "results_{target}.jsonl",
+    "junit": "junit_{stamp}.xml",
+    "parquet": "evaluation_{stamp}.parquet",
+    "analysis": "error_analysis_{stamp}.md",
 }
+_LOOKED_AT = 65_536
+"""Bytes at either end of a file in which the run that it belongs to is named."""
 
 
 def write_artifacts(
@@ -33,20 +43,26 @@ def write_artifacts(
     *,
     dialect: Dialect = "cortex",
     lines: ResultLines | None = None,
+    charts: bool = True,
+    noted: ListedCases | None = None,
 ) -> list[Path]:
     """Write the report in these formats, and give back the files in the order asked for.
 
     A run's own earlier files are replaced; those of another run of the same second are left alone, and this run's get
-    the target's name, then a number, behind the time. `lines` holds the result rows, if they were taken down already.
+    the target's name, then a number, behind the time. `lines` holds the result rows, if they were taken down already;
+    `noted` what a quick page says of the cases.
     """
     wanted = _checked(formats)
     folder = Path(folder)
     writers: dict[Format, Callable[[], Iterable[bytes]]] = {
-        "html": lambda: [render_html(report).encode("utf-8", "replace")],
+        "html": lambda: html_chunks(report, charts=charts, noted=noted),
         "markdown": lambda: [render_markdown(report).encode("utf-8", "replace")],
         "json": lambda: json_chunks(report, dialect=dialect, lines=dict(zip(wanted, paths, strict=True)).get("jsonl")),
         "csv": lambda: csv_chunks(report),
         "jsonl": lambda: jsonl_chunks(report) if lines is None else lines.chunks(),
+        "junit": lambda: junit_chunks(report),
+        "parquet": lambda: parquet_chunks(report),
+        "analysis": lambda: [render_analysis_markdown(report).encode("utf-8", "replace")],
     }
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -104,7 +120,9 @@ def _stamps(report: Report, target: str) -> Iterator[str]:
 def _is_free(path: Path, run_id: str) -> bool:
     try:
         with path.open("rb") as file:
-            return re.search(rb"(?<!\w)%b(?!\w)" % re.escape(run_id.encode()), file.read(65_536)) is not None
+            begins = file.read(_LOOKED_AT)
+            file.seek(-min(_LOOKED_AT, path.stat().st_size), os.SEEK_END)  # Parquet says it at its end
+            return re.search(rb"(?<!\w)%b(?!\w)" % re.escape(run_id.encode()), begins + file.read()) is not None
     except FileNotFoundError:
         return True
 

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from string import Template
 
-from cortex_eval.analysis import OVERALL_NAMES, SETTING_NAMES, Change, Group, Metric, Report, Unscored, metric_name
-from cortex_eval.core import redact
+from cortex_eval.analysis import OVERALL_NAMES, Change, Metric, Report, Unscored
 from cortex_eval.reports.calls import call_rows, cost_of
-from cortex_eval.reports.html_cases import cases_section
-from cortex_eval.reports.text import as_html, cut, name_as_html
+from cortex_eval.reports.charts import charts_of
+from cortex_eval.reports.charts_draw import HOW_TO_GET_THEM, Drawing, can_draw
+from cortex_eval.reports.html_changes import changes_section
+from cortex_eval.reports.html_groups import coverage_section, groups_section, limits_of
+from cortex_eval.reports.html_insights import (
+    claims_section,
+    confidence_section,
+    confusions_section,
+    fixes_section,
+    latency_section,
+    slices_section,
+    trend_section,
+)
+from cortex_eval.reports.html_list import ListedCases, cases_section
+from cortex_eval.reports.html_parts import label_of, section, table
+from cortex_eval.reports.text import as_html
 from cortex_eval.reports.words import (
     counted_cases,
     figure_rows,
     interval_of,
-    main_metric,
     mean_of,
     moment,
     number,
@@ -26,46 +37,58 @@ from cortex_eval.reports.words import (
     target_label,
     unscored_remark,
     verdict_words,
-    worst_first,
+    with_config,
 )
 
+LONG_RUN_S = 10.0
+"""A run that took this long is worth the second that charts and every conversation take."""
 _TONES = {"passed": ("v-pass", "✓"), "inconclusive": ("v-warn", "?")}
 _FAILED_TONE = ("v-fail", "✕")
-_LABELS = {
-    "pass_rate": "Pass rate",
-    "overall_score": "Overall score",
-    "latency_ms": "Mean latency",
-    "llm_usage_rate": "LLM usage",
-    "intent": "Intent accuracy",
-    "entities": "Entity F1",
-    "tool": "Tool accuracy",
-}
-_COLUMNS_SHOWN = 5
 
 
-def render_html(report: Report) -> str:
+def render_html(report: Report, *, charts: bool = True, noted: ListedCases | None = None) -> str:
     """The page; all foreign text in it is text, and its content policy lets nothing in from outside."""
-    style, script = _page("report.css"), _page("report.js")
-    words = verdict_words(report)
-    return Template(_page("report.html")).substitute(
-        policy=(
-            f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
-            "base-uri 'none'; form-action 'none'"
-        ),
-        style=style,
-        script=script,
-        run_id=as_html(report.run.id),
-        title=as_html(f"{report.run.suite} · run {report.run.id} · {words.title.lower()}"),
-        heading=as_html(f"{report.run.suite} on {target_label(report)}"),
-        facts=_facts(report),
-        verdict=_verdict(report),
-        cards=_cards(report),
-        why=_why(report),
-        groups=_groups(report),
-        calls=_calls(report),
-        cases=cases_section(report),
-        footer=_footer(report),
-    )
+    return "".join(_pieces(report, charts=charts, noted=noted))
+
+
+def html_chunks(report: Report, *, charts: bool = True, noted: ListedCases | None = None) -> Iterator[bytes]:
+    """The same in pieces. `noted` is what went by while the figures were made, for a quick page without charts."""
+    for piece in _pieces(report, charts=charts, noted=noted):
+        yield piece.encode("utf-8", "replace")
+
+
+def is_quick_run(report: Report) -> bool:
+    """Whether a run was over so soon that its page should not take a second more."""
+    took_s: float | None = report.run.manifest.get("calls", {}).get("took_s")
+    return took_s is not None and took_s < LONG_RUN_S
+
+
+def _pieces(report: Report, *, charts: bool, noted: ListedCases | None) -> Iterator[str]:
+    drawing = Drawing(charts_of(report)) if charts and noted is None and can_draw() else None
+    cases = list(cases_section(report, noted))  # made while the charts are drawn elsewhere
+    drawn = drawing.collect() if drawing else {}
+    yield _head(report)
+    yield f'<body>\n<a class="skip" href="#cases">Skip to the cases</a>\n<main>\n{_header(report)}\n'
+    parts = [
+        _verdict(report),
+        _cards(report),
+        fixes_section(report),
+        slices_section(report.slices),
+        changes_section(report),
+        groups_section(report),
+        trend_section(report, drawn),
+        confusions_section(report),
+        confidence_section(report.confidence, drawn),
+        claims_section(report.hallucination),
+        f'<div class="cols">{latency_section(report, drawn)}{_calls(report)}</div>',
+        coverage_section(report.coverage),
+    ]
+    parts.insert(1, _jumps("".join(parts), report))
+    yield "\n".join(part for part in parts if part)
+    yield from cases
+    footer = _footer(report, has_charts=bool(drawn) or not charts, is_quick=noted is not None)
+    yield f'<footer class="sub">{footer}</footer>\n</main>\n'
+    yield f"{_page('keys.html')}<script>{_page('report.js')}</script>\n</body>\n</html>\n"
 
 
 @cache
@@ -75,6 +98,29 @@ def _page(name: str) -> str:
 
 def _hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def _head(report: Report) -> str:
+    style, script = _page("report.css"), _page("report.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    title = as_html(f"{report.run.suite} · run {report.run.id} · {verdict_words(report).title.lower()}")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="cortex-run" content="{as_html(report.run.id)}">\n<link rel="icon" href="data:,">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n"
+    )
+
+
+def _header(report: Report) -> str:
+    heading = as_html(f"{report.run.suite} on {target_label(report)}")
+    theme = '<button type="button" id="theme" class="js" aria-label="Colours">Colours: auto</button>'
+    return f'<header><h1>{heading}</h1>{theme}<p class="sub num">{_facts(report)}</p></header>'
 
 
 def _facts(report: Report) -> str:
@@ -100,19 +146,38 @@ def _duration(seconds: float) -> str:
 
 def _verdict(report: Report) -> str:
     words = verdict_words(report)
-    tone, mark = _TONES.get(report.gate.verdict, _FAILED_TONE)
+    tone, sign = _TONES.get(report.gate.verdict, _FAILED_TONE)
     totals = report.totals
     counts = f"{totals.passed:,} passed, {totals.failed:,} failed, {totals.errors:,} in error"
     sentences = "".join(f"<p>{as_html(sentence)}</p>" for sentence in (words.sentence, *words.beside))
     steps = "".join(f"<small>{step.label}: <code>{as_html(step.command)}</code></small>" for step in words.steps)
     return (
-        f'<section class="verdict {tone}" aria-label="Verdict"><b>{mark} {words.title}</b><div>'
+        f'<section class="verdict {tone}" aria-label="Verdict"><b>{sign} {words.title}</b><div>'
         f'{sentences}<small class="num">{counts}. Exit code {report.exit_code}.</small>{steps}</div></section>'
     )
 
 
+def _jumps(content: str, report: Report) -> str:
+    """Links to the sections that are there."""
+    names = {
+        "fixes": "Fixes",
+        "gate": "Gate",
+        "compared": "Against the baseline",
+        "parts": "Groups",
+        "trend": "Over the runs",
+        "confusions": "Confusions",
+        "confidence": "Confidence",
+        "latency": "Latency",
+        "coverage": "Coverage",
+    }
+    links = "".join(f'<a href="#{anchor}">{name}</a>' for anchor, name in names.items() if f'id="{anchor}"' in content)
+    cases = report.totals.cases
+    last = f'<a href="#cases">{cases:,} {plural("case", cases)}</a>'
+    return f'<nav class="jumps" aria-label="On this page">{links}{last}</nav>'
+
+
 def _cards(report: Report) -> str:
-    limits = _limits(report)
+    limits = limits_of(report)
     first = ("overall_score", "pass_rate")
     rows = figure_rows(report)
     rows.sort(key=lambda row: first.index(row[0]) if row[0] in first else len(first))
@@ -129,7 +194,7 @@ def _cards(report: Report) -> str:
 def _empty_card(name: str, unscored: Unscored) -> str:
     detail = f"0/{unscored.total} · {unscored_remark(unscored)}"
     return (
-        f'<div class="card"><h3>{as_html(_LABELS.get(name, name))}</h3><div class="v">–</div>'
+        f'<div class="card"><h3>{as_html(label_of(name))}</h3><div class="v">–</div>'
         f'<div class="d flat">{detail}</div></div>'
     )
 
@@ -144,7 +209,7 @@ def _card(report: Report, name: str, metric: Metric, limit: float | None) -> str
         detail += f" · limit {number(limit, metric.unit)}"
     change = (report.baseline_comparison or {}).get(OVERALL_NAMES.get(name, name))
     return (
-        f'<div class="card"><h3>{as_html(_LABELS.get(name, name))}</h3><div class="v">{mean_of(metric)}</div>'
+        f'<div class="card"><h3>{as_html(label_of(name))}</h3><div class="v">{mean_of(metric)}</div>'
         f"{_whisker(metric, limit)}"
         f'<div class="d flat">{_change(change, metric)}{detail}</div></div>'
     )
@@ -180,126 +245,26 @@ def _change(change: Change | None, metric: Metric) -> str:
     return f'<span class="{tone}" title="{word} than the baseline">{arrow} {amount}</span> '
 
 
-def _limits(report: Report) -> dict[str, float]:
-    return {
-        metric_name(check.name.removeprefix("max_"), report.metrics): check.limit
-        for check in report.gate.checks
-        if check.limit is not None and not check.name.startswith(("regression", "error_rate", "complete"))
-    }
-
-
-def _why(report: Report) -> str:
-    rows = "".join(
-        f"<tr><th scope=row>{name_as_html(check.name)}</th><td>{_mark(check.ok)}</td>"
-        f"<td>{as_html(check.reason)}</td></tr>"
-        for check in report.gate.checks
-    )
-    gate = _section("Gate", _table(("Check", "Met", "Why"), rows))
-    return f'<div class="cols">{_regressions(report)}{gate}{_error_kinds(report)}</div>'
-
-
-def _section(title: str, content: str, *, is_wide: bool = True) -> str:
-    return f"<section{' class=wide' if is_wide else ''}><h2>{title}</h2>{content}</section>"
-
-
-def _table(heads: Sequence[str], rows: str, *, numeric: range = range(0)) -> str:
-    """A table that scrolls inside itself; the columns of `numeric` are aligned right."""
-    head = "".join(
-        f"<th scope=col{' class=n' if place in numeric else ''}>{as_html(name)}</th>"
-        for place, name in enumerate(heads)
-    )
-    return f'<div class="scroll"><table class="num"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-
-
-def _regressions(report: Report) -> str:
-    if not report.regressions:
-        return ""
-    rows = ""
-    for each in report.regressions:
-        unit = report.metrics[each.name].unit
-        arrow = "▲" if each.diff > 0 else "▼"
-        worst = as_html(each.worst_category) if each.worst_category else "–"
-        kind = "t-fail" if each.severity == "high" else "t-warn"
-        rows += (
-            f"<tr><th scope=row>{name_as_html(SETTING_NAMES.get(each.name, each.name))}</th>"
-            f'<td><span class="tag {kind}">{each.severity}</span></td><td class=n>{number(each.baseline, unit)}</td>'
-            f"<td class=n>{number(each.current, unit)}</td>"
-            f'<td class="n down">{arrow} {number(abs(each.diff), unit)}</td>'
-            f"<td class=n>{number(each.allowed, unit)}</td><td>{worst}</td></tr>"
-        )
-    heads = ("Metric", "Severity", "Baseline", "Now", "Change", "Allowed", "Worst category")
-    return _section("Regressions", _table(heads, rows, numeric=range(2, 6)))
-
-
-def _error_kinds(report: Report) -> str:
-    if not report.error_kinds:
-        return ""
-    rows = "".join(
-        f"<tr><th scope=row>{name_as_html(kind)}</th><td class=n>{count:,}</td>"
-        f"<td>{as_html(cut(redact(report.error_messages.get(kind, '')), 300))}</td></tr>"
-        for kind, count in report.error_kinds.items()
-    )
-    return _section("Errors", _table(("Kind", "Turns", "The first says"), rows, numeric=range(1, 2)))
-
-
-def _mark(ok: bool) -> str:
-    return '<span class="tag t-pass">✓ yes</span>' if ok else '<span class="tag t-fail">✕ no</span>'
-
-
-def _groups(report: Report) -> str:
-    tables = [
-        _group_table(report, title, groups, is_wide=is_wide)
-        for title, groups, is_wide in (
-            ("category", report.categories, True),
-            ("tier", report.tiers, False),
-            ("language", report.languages, False),
-        )
-        if len(groups) > 1
-    ]
-    return f'<div class="cols">{"".join(tables)}</div>' if tables else ""
-
-
-def _group_table(report: Report, title: str, groups: Mapping[str, Group], *, is_wide: bool) -> str:
-    main = main_metric(report) or ""
-    others = [name for name in report.metrics if name not in (main, "latency_ms", "llm_usage_rate")]
-    others = others[: _COLUMNS_SHOWN if is_wide else 2]
-    names = [_LABELS.get(name, name) for name in (main, *others)]
-    heads = [title.title(), *names, "Cases", "Failed", "Errors"]
-    ordered = worst_first(report, dict(groups)) if title == "category" else list(groups.items())
-    limit = _limits(report).get(main)
-    rows = "".join(_group_row(name, group, main, others, limit) for name, group in ordered)
-    return _section(f"By {title}", _table(heads, rows, numeric=range(2, len(heads))), is_wide=is_wide)
-
-
-def _group_row(name: str, group: Group, main: str, others: list[str], limit: float | None) -> str:
-    metric, totals = group.metrics.get(main), group.totals
-    shown = "–"
-    if metric is not None:
-        low = " low" if limit is not None and metric.mean < limit - 1e-9 else ""
-        bar = '<rect class="base" width="100" height="8" rx="4"/>'
-        bar += f'<rect class="fill" width="{metric.mean * 100:.1f}" height="8" rx="4"/>'
-        shown = (
-            f'<svg class="bar{low}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">{bar}</svg>'
-            f'{mean_of(metric)} <span class="flat">{interval_of(metric)}</span>'
-        )
-    cells = "".join(
-        f"<td class=n>{mean_of(group.metrics[each]) if each in group.metrics else '–'}</td>" for each in others
-    )
-    counts = "".join(f"<td class=n>{count:,}</td>" for count in (totals.cases, totals.failed, totals.errors))
-    return f"<tr><th scope=row>{name_as_html(name)}</th><td class=v>{shown}</td>{cells}{counts}</tr>"
-
-
 def _calls(report: Report) -> str:
     rows = "".join(
         f"<tr><th scope=row>{row.label}</th><td class=n>{as_html(row.figure)}</td><td>{as_html(row.remark)}</td></tr>"
         for row in call_rows(report)
     )
-    return _section("Calls", _table(("What", "Figure", "Remark"), rows, numeric=range(1, 2))) if rows else ""
+    if not rows:
+        return ""
+    heads = ("What", "Figure", "Remark")
+    return section("Calls", table(heads, rows, numeric=(1,), label="Calls"), is_wide=False)
 
 
-def _footer(report: Report) -> str:
+def _footer(report: Report, *, has_charts: bool, is_quick: bool) -> str:
     parts = ["Brackets are 95 % intervals; a mean over fewer than all cases says so as scored/total."]
     if report.cache_hits:
         noun = "reply" if report.cache_hits == 1 else "replies"
         parts.append(f"{report.cache_hits:,} {noun} came from the cache.")
+    if not has_charts:
+        if not can_draw():
+            parts.append(f"Charts need one more package: <code>{as_html(HOW_TO_GET_THEM)}</code>")
+        elif is_quick:
+            command = with_config(f"cortex report {report.run.id}", report.run)
+            parts.append(f"Charts: <code>{as_html(command)}</code>")
     return " ".join(parts)

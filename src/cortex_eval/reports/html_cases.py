@@ -1,202 +1,189 @@
-"""The cases of the HTML report: the conversation on the left, the scores with their reasons on the right."""
+"""One case of the HTML report: the conversation on the left, the scores with their reasons on the right."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-import orjson
-
-from cortex_eval.analysis import Report, result_row
+from cortex_eval.analysis import figure_of, result_row
 from cortex_eval.core import Result, redact
+from cortex_eval.reports.html_diff import compare_values, mark_differences, plain
 from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.words import number, plural
 
-CASES_SHOWN = 500
-PASSED_SHOWN = 100
-"""Of those that passed, when not all cases fit."""
+CaseState = Literal["error", "failed", "other", "passed"]
+
 TEXT_SHOWN = 20_000
 """Characters of one text; the rest is in the JSON file."""
-_TAGS = {
-    "failed": ("t-fail", "✕ failed"),
+EVIDENCE_SHOWN = 12
+"""Entries of one list of evidence."""
+STATES: Sequence[CaseState] = ("error", "failed", "other", "passed")
+"""In the order in which they are listed."""
+TAGS = {
     "error": ("t-warn", "! error"),
-    "passed": ("t-pass", "✓ passed"),
+    "failed": ("t-fail", "✕ failed"),
     "other": ("t-none", "– no verdict"),
+    "passed": ("t-pass", "✓ passed"),
 }
-_ORDER = ("error", "failed", "other", "passed")
+_SAID_BY_THE_REASON = frozenset({"expected_label", "found_label", "state"})
 
 
-@dataclass(slots=True)
-class _Shown:
-    """One case with its results."""
+class ShownCase:
+    """One case with its results: one per turn and repeat."""
 
-    rows: list[Result] = field(default_factory=list)
+    __slots__ = ("overall", "rows", "state")
 
-    @property
-    def state(self) -> str:
-        states = {row.state for row in self.rows}
-        if any(state.startswith("error") for state in states):
-            return "error"
-        if any(row.passed is False for row in self.rows):
-            return "failed"
-        return "passed" if any(row.passed for row in self.rows) else "other"
+    def __init__(self, rows: list[Result]) -> None:
+        self.rows = rows
+        self.state = _state(rows)
+        self.overall = None if self.state == "error" else _mean([row.overall for row in rows])
 
     @property
-    def overall(self) -> float | None:
-        values = [row.overall for row in self.rows if row.overall is not None]
-        return sum(values) / len(values) if values and self.state != "error" else None
+    def telling(self) -> Result:
+        """The first result that did not pass, or the first one."""
+        if self.state == "passed":
+            return self.rows[0]
+        return next((row for row in self.rows if row.passed is False or row.error), self.rows[0])
+
+    @property
+    def slowest_ms(self) -> float | None:
+        """The longest time to a reply."""
+        return max((row.latency_ms for row in self.rows if row.latency_ms is not None), default=None)
 
 
-def cases_section(report: Report) -> str:
-    """The cases, failed and errored first, with filters."""
-    shown = _chosen(report)
-    if not shown:
-        return '<section><h2>Cases</h2><p class="empty">This run has no results.</p></section>'
-    left = report.totals.cases - len(shown)
-    note = ""
-    if left > 0:
-        note = (
-            f'<p class="note">{len(shown)} of {report.totals.cases:,} cases are on this page, failed and errored ones '
-            "first. All are in the JSON file beside it, and in "
-            f"<code>cortex runs show {as_html(report.run.id)}</code>.</p>"
-        )
-    body = "".join(_case(each, is_open=number == 0 and each.state != "passed") for number, each in enumerate(shown))
-    empty = '<p class="empty" id="no-case" hidden>No case fits these filters.</p>'
-    return f'<section id="cases"><h2>Cases</h2>{_filters(shown)}{note}{empty}{body}</section>'
+def _state(rows: Sequence[Result]) -> CaseState:
+    """What became of a case; an error is neither passed nor failed."""
+    states = {row.state for row in rows}
+    if "error_target" in states or "error_judge" in states:
+        return "error"
+    verdicts = {row.passed for row in rows}
+    return "failed" if False in verdicts else "passed" if True in verdicts else "other"
 
 
-def _chosen(report: Report) -> list[_Shown]:
-    """At most 500 cases, those with a problem before the others; only these are held."""
-    problems: list[_Shown] = []
-    others: list[_Shown] = []
-    expected = min(report.totals.failed + report.totals.errors, CASES_SHOWN)
-    room = CASES_SHOWN if report.totals.cases <= CASES_SHOWN else PASSED_SHOWN
-    for case in _by_case(report):
-        kept, limit = (problems, CASES_SHOWN) if case.state in ("error", "failed") else (others, room)
-        if len(kept) < limit:
-            kept.append(case)
-        if len(problems) >= expected and len(others) >= room:
-            break  # the rest would not be shown
-    chosen = [*problems, *others][:CASES_SHOWN]
-    return sorted(chosen, key=lambda each: (_ORDER.index(each.state), each.overall if each.overall is not None else 0))
+def _mean(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return sum(there) / len(there) if there else None
 
 
-def _by_case(report: Report) -> Iterator[_Shown]:
-    current = _Shown()
-    for result in report.open_results():
-        if current.rows and current.rows[0].case_id != result.case_id:
-            yield current
-            current = _Shown()
-        current.rows.append(result)
-    if current.rows:
-        yield current
-
-
-def _filters(shown: list[_Shown]) -> str:
-    counts = {state: sum(each.state == state for each in shown) for state in _ORDER}
-    labels = (("", "All", len(shown)), ("failed", "Failed", counts["failed"]), ("error", "Errors", counts["error"]))
-    chips = "".join(
-        f'<button type="button" value="{value}" aria-pressed="{str(not value).lower()}">{label} {count}</button>'
-        for value, label, count in (*labels, ("passed", "Passed", counts["passed"]))
-    )
-    picks = ""
-    for name in ("category", "tier", "language"):
-        values = sorted({str(found) for each in shown if (found := getattr(each.rows[0], name)) is not None})
-        if len(values) > 1:
-            options = "".join(f'<option value="{as_html(value)}">{as_html(value)}</option>' for value in values)
-            every = f'<option value="">{name.title()}: all</option>'
-            picks += f'<select name="{name}" aria-label="{name}">{every}{options}</select>'
-    search = '<input type="search" placeholder="Search the cases ( / )" aria-label="Search the cases">'
-    return f'<div class="filters num" id="filters" hidden>{chips}{picks}{search}</div>'
-
-
-def _case(case: _Shown, *, is_open: bool) -> str:
-    first = case.rows[0]
-    kind, label = _TAGS[case.state]
-    asked = next((row for row in case.rows if row.passed is False or row.error), first)
-    said = result_row(asked)["input"] or ""
-    data = f' data-state="{case.state}"' + "".join(
-        f' data-{name}="{as_html(str(value))}"'
-        for name in ("category", "tier", "language")
-        if (value := getattr(first, name)) is not None
-    )
-    body = "".join(_turn(row, case) for row in case.rows)
+def case_html(case: ShownCase, said: str, *, number_in_run: int) -> str:
+    """The whole case; `said` is the line that stands for it."""
+    state = case.state
+    kind, label = TAGS[state]
     return (
-        f'<details class="case"{data}{" open" if is_open else ""}><summary><span class="tag {kind}">{label}</span>'
-        f'<code>{as_html(first.case_id)}</code><span class="ask">{as_html(cut(redact(said), 300))}</span>'
-        f'<span class="n num">{number(case.overall)}</span></summary>{_labels(first)}{body}</details>'
+        f'<details class="case" data-state="{state}" id="c{number_in_run}">'
+        f'<summary><span class="tag {kind}">{label}</span><code>{as_html(case.rows[0].case_id)}</code>'
+        f'<span class="ask">{as_html(said)}</span><span class="n num">{number(case.overall)}</span></summary>'
+        f"{case_body(case)}</details>"
     )
+
+
+def case_body(case: ShownCase) -> str:
+    """What opens below the line of a case."""
+    return _labels(case.rows[0]) + "".join(_turn(row, case) for row in case.rows)
 
 
 def _labels(first: Result) -> str:
     parts = [
         f"{name} {as_html(str(value))}"
-        for name in ("category", "tier", "language")
-        if (value := getattr(first, name)) is not None
+        for name, value in (("category", first.category), ("tier", first.tier), ("language", first.language))
+        if value is not None
     ]
     parts += [as_html(tag) for tag in first.tags]
     return f'<div class="labels">{" · ".join(parts)}</div>' if parts else ""
 
 
-def _turn(result: Result, case: _Shown) -> str:
+def _turn(result: Result, case: ShownCase) -> str:
     row = result_row(result)
-    several = len(case.rows) > 1
-    title = f"Turn {result.turn + 1}" + (f", repeat {result.repeat + 1}" if case.rows[-1].repeat else "")
-    heading = f"<h4>{title}</h4>" if several else ""
-    talk = f'<p class="say u">{_shown(row["input"] or "")}</p>'
-    reply = row["reply"]
-    if reply is not None:
-        talk += f'<p class="say">{_shown(reply["text"]) or "<span class=soft>(an empty reply)</span>"}</p>'
-    if row["error"] is not None:
-        error = row["error"]
-        talk += f'<p class="say e">No result: {as_html(error["kind"])}. {_shown(error["message"])}</p>'
-    talk += _wanted(row["expected"], reply or {})
-    facts = []
-    if result.latency_ms is not None:
-        facts.append(number(result.latency_ms, "ms"))
+    heading = ""
+    if len(case.rows) > 1:
+        repeat = f", repeat {result.repeat + 1}" if case.rows[-1].repeat else ""
+        heading = f"<h4>Turn {result.turn + 1}{repeat}</h4>"
+    facts = [number(result.latency_ms, "ms")] if result.latency_ms is not None else []
+    if (stated := (row["reply"] or {}).get("confidence")) is not None:
+        facts.append(f"confidence {stated:.2f}" if isinstance(stated, float) else f"confidence {as_html(str(stated))}")
     if result.attempts > 1:
         facts.append(f"{result.attempts} attempts")
     if result.cached:
         facts.append("from the cache")
     below = f'<p class="note num">{" · ".join(facts)}</p>' if facts else ""
     scores = f'<div class="scores">{_scores(row["scores"])}{below}</div>'
-    return f'<div class="turnset">{heading}<div>{talk}</div>{scores}</div>'
+    return f'<div class="turnset">{heading}<div>{_talk(row, result)}</div>{scores}</div>'
 
 
-def _wanted(expected: Mapping[str, Any], reply: Mapping[str, Any]) -> str:
-    lines = []
-    for name, value in expected.items():
-        text = value if isinstance(value, str) else orjson.dumps(value).decode()
-        got = reply.get(name)
-        found = ""
-        if got is not None and got != value:
-            found = f"; got {_shown(got if isinstance(got, str) else orjson.dumps(got).decode())}"
-        label = "Expected" if name == "answer" else f"Expected {as_html(name)}"
-        lines.append(f"<p class=want>{label}: {_shown(text)}{found}</p>")
-    return "".join(lines)
+def _talk(row: Mapping[str, Any], result: Result) -> str:
+    """What was asked, what came, and what was expected instead, with the differences marked where it did not pass."""
+    reply, expected = row["reply"], row["expected"]
+    parts = [f'<p class="say u">{_shown(row["input"] or "")}</p>']
+    wanted = expected.get("answer")
+    marked = None
+    if reply is not None:
+        text = reply["text"]
+        if result.passed is False and isinstance(wanted, str) and max(len(text), len(wanted)) <= TEXT_SHOWN:
+            marked = mark_differences(redact(wanted), redact(text))
+        shown = marked.actual if marked else _shown(text) or "<span class=soft>(an empty reply)</span>"
+        parts.append(f'<p class="say">{shown}</p>')
+    if (error := row["error"]) is not None:
+        parts.append(f'<p class="say e">No result: {as_html(error["kind"])}. {_shown(error["message"])}</p>')
+    if wanted is not None:
+        shown = marked.expected if marked else _shown(plain(wanted))
+        parts.append(f"<p class=want><b>Expected</b> {shown}</p>")
+    parts += [_wanted(name, value, reply or {}) for name, value in expected.items() if name != "answer"]
+    if reply is not None and reply["contexts"]:
+        parts.append(_passages(reply["contexts"]))
+    return "".join(parts)
+
+
+def _wanted(name: str, value: Any, reply: Mapping[str, Any]) -> str:  # Any: whatever JSON holds
+    label = f"<b>Expected {as_html(name)}</b>"
+    if name not in reply or reply[name] == value:
+        return f"<p class=want>{label} {_shown(plain(value))}</p>"
+    expected, got = compare_values(_masked(value), _masked(reply[name]))
+    return f"<p class=want>{label} {expected} <b>got</b> {got}</p>"
+
+
+def _masked(value: Any) -> Any:  # Any: whatever JSON holds
+    if isinstance(value, str):
+        return cut(redact(value), TEXT_SHOWN)
+    if isinstance(value, Mapping):
+        return {key: _masked(each) for key, each in value.items()}
+    return [_masked(each) for each in value] if isinstance(value, list) else value
+
+
+def _passages(contexts: Sequence[Any]) -> str:  # Any: a target may give more than texts
+    items = "".join(f"<li>{_shown(plain(each))}</li>" for each in contexts[:EVIDENCE_SHOWN])
+    count = len(contexts)
+    title = f"{count} {plural('passage', count)} that it used"
+    return f"<details class=ev><summary>{title}</summary><ol>{items}</ol></details>"
 
 
 def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
     if not scores:
         return '<p class="note">Nothing was scored.</p>'
-    rows = "".join(
-        f"<tr><th scope=row>{name_as_html(name)}</th><td>{_score_tag(score)}</td><td>{_shown(_reason(score))}</td></tr>"
-        for name, score in scores.items()
-    )
+    rows, absent = "", []
+    for name, score in scores.items():
+        if score.get("value") is None and "error" not in score:
+            reason = str(score.get("reason", ""))
+            absent.append(f"{name_as_html(name)}{f' ({_shown(reason)})' if reason else ''}")
+            continue
+        judge = " <span class=by>judge</span>" if score.get("source") == "judge" else ""
+        rows += (
+            f"<tr><th scope=row>{name_as_html(name)}{judge}</th><td>{_score_tag(score)}</td>"
+            f"<td>{_shown(_reason(score))}{_evidence(score.get('evidence'))}</td></tr>"
+        )
+    below = f'<p class="note">Does not apply: {"; ".join(absent)}</p>' if absent else ""
+    if not rows:
+        return below
     head = "<thead><tr><th scope=col>Scorer</th><th scope=col>Score</th><th scope=col>Why</th></tr></thead>"
-    return f'<div class="scroll"><table class="num">{head}<tbody>{rows}</tbody></table></div>'
+    return f'<div class="scroll"><table class="num">{head}<tbody>{rows}</tbody></table></div>{below}'
 
 
 def _score_tag(score: Mapping[str, Any]) -> str:
     if "error" in score:
         return '<span class="tag t-warn">! error</span>'
-    value, passed = score.get("value"), score.get("passed")
-    if value is None:
-        return '<span class="tag t-none">– n/a</span>'
+    passed = score.get("passed")
     kind, mark = ("t-none", "") if passed is None else ("t-pass", "✓ ") if passed else ("t-fail", "✕ ")
-    return f'<span class="tag {kind}">{mark}{number(value)}</span>'
+    return f'<span class="tag {kind}">{mark}{number(figure_of(score))}</span>'
 
 
 def _reason(score: Mapping[str, Any]) -> str:
@@ -213,9 +200,55 @@ def _reason(score: Mapping[str, Any]) -> str:
 
 def _says(reason: str, measure: float, unit: str) -> bool:
     """Whether the reason has the measure in it, rounded in one of the usual ways."""
-    forms = {format(measure, form) for form in ("g", ".0f", ",.0f", ".1f", ".2f", ".3f", ".3g")}
-    numbers = "|".join(re.escape(form) for form in forms)
-    return re.search(rf"(?<![\w.,])(?:{numbers})(?![\d]|[.,]\d)\s*{re.escape(unit)}", reason) is not None
+    for form in ("g", ".0f", ",.0f", ".1f", ".2f", ".3f", ".3g"):
+        shown = format(measure, form)
+        place = reason.find(shown)
+        while place >= 0:
+            before, after = reason[max(place - 1, 0) : place], reason[place + len(shown) :]
+            if _ENDS.match(after) and not _JOINED.match(before) and after.lstrip().startswith(unit):
+                return True
+            place = reason.find(shown, place + 1)
+    return False
+
+
+_ENDS = re.compile(r"(?!\d|[.,]\d)")
+_JOINED = re.compile(r"[\w.,]")
+
+
+def _evidence(evidence: Any) -> str:  # Any: whatever JSON holds
+    """What a scorer rests on, one click away; nothing where the reason says it all."""
+    if isinstance(evidence, Mapping):
+        evidence = {name: value for name, value in evidence.items() if name not in _SAID_BY_THE_REASON}
+    if not _has_content(evidence):
+        return ""
+    return f"<details class=ev><summary>Evidence</summary>{_entries(evidence)}</details>"
+
+
+def _entries(value: Any) -> str:  # Any: whatever JSON holds
+    if isinstance(value, Mapping):
+        items = [
+            f"<li><b>{as_html(str(name).replace('_', ' '))}</b> "
+            f"{_entries(each) if _is_nested(each) else _shown(plain(each))}</li>"
+            for name, each in value.items()
+            if _has_content(each)
+        ]
+        return f"<ul>{''.join(items)}</ul>"
+    if isinstance(value, list) and _is_nested(value):
+        items = [f"<li>{_shown(plain(each))}</li>" for each in value[:EVIDENCE_SHOWN]]
+        if len(value) > EVIDENCE_SHOWN:
+            items.append(f"<li>and {len(value) - EVIDENCE_SHOWN:,} more, in the JSON file</li>")
+        return f"<ol>{''.join(items)}</ol>"
+    return f"<p>{_shown(plain(value))}</p>"
+
+
+def _is_nested(value: Any) -> bool:  # Any: whatever JSON holds
+    return (isinstance(value, Mapping) and len(value) > 0) or (
+        isinstance(value, list) and any(isinstance(each, Mapping | list) for each in value)
+    )
+
+
+def _has_content(value: Any) -> bool:  # Any: whatever JSON holds
+    return value is not None and value not in ("", [], {})
 
 
 def _shown(text: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import orjson
 
-from cortex_eval.analysis import Report, report_document, result_row
+from cortex_eval.analysis import Report, figure_of, report_document, result_row
 from cortex_eval.core import Result, redact, redact_bytes, to_json
 from cortex_eval.datasets import neutralised
 
@@ -102,16 +102,22 @@ def jsonl_chunks(report: Report) -> Iterator[bytes]:
 
 def csv_chunks(report: Report) -> Iterator[bytes]:
     """One row per turn with a column per scorer, in pieces; no cell can act as a formula."""
-    scorers = [name for name in report.metrics if name not in _OF_THE_RUN]
+    scorers = scorer_columns(report, _CSV_COLUMNS)
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    writer.writerow([*_CSV_COLUMNS, *(neutralised(name) for name in scorers)])
+    writer.writerow([*_CSV_COLUMNS, *(neutralised(column) for column in scorers.values())])
     for rows in _batches(report):
-        writer.writerows(_csv_row(result, scorers) for result in rows)
+        writer.writerows(_csv_row(result, list(scorers)) for result in rows)
         yield redact(buffer.getvalue()).encode()
         buffer.seek(0)
         buffer.truncate()
     yield buffer.getvalue().encode()
+
+
+def scorer_columns(report: Report, taken: Collection[str]) -> dict[str, str]:
+    """The column of each scorer that gave a number at all; one with a name that is taken has `score_` before it."""
+    names = [name for name in report.metrics if name not in _OF_THE_RUN]
+    return {name: f"score_{name}" if name in taken else name for name in names}
 
 
 def row_bytes(result: Result) -> bytes:
@@ -167,7 +173,7 @@ def _csv_row(result: Result, scorers: list[str]) -> list[object]:
     cells: list[object] = [result.run_id, result.case_id, result.turn, result.repeat, result.category, result.tier]
     cells += [result.language, result.state, result.overall, result.passed, row["input"], expected, reply.get("text")]
     cells += [f"{error['kind']}: {error['message']}" if error else None, result.attempts, result.latency_ms]
-    cells += [row["scores"].get(name, {}).get("value") for name in scorers]
+    cells += [figure_of(row["scores"].get(name, {})) for name in scorers]
     return [neutralised(cell) if isinstance(cell, str) else cell for cell in cells]
 
 

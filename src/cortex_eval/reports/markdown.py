@@ -8,7 +8,10 @@ from itertools import islice
 from cortex_eval.analysis import Group, Report, Unscored, result_row
 from cortex_eval.core import redact
 from cortex_eval.reports.calls import call_rows
-from cortex_eval.reports.text import as_code, visible
+from cortex_eval.reports.error_analysis import top_fixes_markdown
+from cortex_eval.reports.markdown_figures import coverage_table, figure_tables
+from cortex_eval.reports.set_aside import set_aside_markdown
+from cortex_eval.reports.text import as_code, as_plain
 from cortex_eval.reports.words import (
     figure_rows,
     interval_of,
@@ -33,7 +36,7 @@ def render_markdown(report: Report) -> str:
     lines = [
         f"# {words.title}: {as_code(report.run.suite)} on {as_code(target_label(report))}",
         "",
-        f"{_plain(' '.join((words.sentence, *words.beside)))} Exit code {report.exit_code}.",
+        f"{as_plain(' '.join((words.sentence, *words.beside)))} Exit code {report.exit_code}.",
         "",
         f"Run {as_code(report.run.id)} · {report.timestamp} · dataset {as_code(report.run.dataset.name)}",
         "",
@@ -42,9 +45,14 @@ def render_markdown(report: Report) -> str:
         *_metric_table(report),
         *_check_table(report),
         *_regression_table(report),
+        *set_aside_markdown(report),
         *_group_table(report, "Category", dict(report.categories)),
         *_group_table(report, "Tier", dict(report.tiers)),
         *_group_table(report, "Language", dict(report.languages)),
+        *_group_table(report, "Tag", dict(report.tags)),
+        *figure_tables(report),
+        *coverage_table(report.coverage),
+        *top_fixes_markdown(report),
         *_call_table(report),
         *_case_table(report),
         *(f"- {step.label}: `{step.command}`" for step in words.steps),
@@ -70,7 +78,7 @@ def _metric_table(report: Report) -> list[str]:
 def _check_table(report: Report) -> list[str]:
     lines = ["## Gate", "", "| | Check | Why |", "|---|---|---|"]
     lines += [
-        f"| {'✓' if check.ok else '✕'} | {as_code(check.name)} | {_plain(check.reason)} |"
+        f"| {'✓' if check.ok else '✕'} | {as_code(check.name)} | {as_plain(check.reason)} |"
         for check in report.gate.checks
     ]
     return [*lines, ""]
@@ -105,7 +113,7 @@ def _group_table(report: Report, title: str, groups: dict[str, Group]) -> list[s
 
 
 def _call_table(report: Report) -> list[str]:
-    rows = [f"| {row.label} | {_plain(row.figure)} | {_plain(row.remark)} |" for row in call_rows(report)]
+    rows = [f"| {row.label} | {as_plain(row.figure)} | {as_plain(row.remark)} |" for row in call_rows(report)]
     return ["## Calls", "", "| | | |", "|---|---:|---|", *rows, ""] if rows else []
 
 
@@ -143,11 +151,3 @@ def _problem_rows(report: Report) -> Iterator[str]:
             as_code(why, 120),
         )
         yield f"| {' | '.join(cells)} |"
-
-
-def _plain(sentence: str) -> str:
-    """A sentence of ours; it may hold a metric's or category's name, whose marks must not act."""
-    sentence = visible(sentence)
-    for mark in "\\`*_[]<>|":
-        sentence = sentence.replace(mark, "\\" + mark)
-    return sentence

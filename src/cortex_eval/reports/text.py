@@ -54,6 +54,14 @@ def as_code(text: str, width: int = 200) -> str:
     return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")  # a bare | would end a table cell even in code
 
 
+def as_plain(sentence: str) -> str:
+    """A sentence of ours as Markdown; it may hold a metric's or category's name, whose marks must not act."""
+    sentence = visible(sentence)
+    for mark in "\\`*_[]<>|":
+        sentence = sentence.replace(mark, "\\" + mark)
+    return sentence
+
+
 def cut(text: str, width: int) -> str:
     """The text, with an ellipsis at its end where it was too long."""
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -34,18 +34,29 @@ class VerdictWords(NamedTuple):
     sentence: str
     """What happened, the number and the limit."""
     beside: tuple[str, ...]
-    """What got worse than the baseline where something else decided."""
+    """What did not decide and should be seen: critical cases that are flaky, what got worse or perhaps did."""
     steps: tuple[Step, ...]
 
 
 def verdict_words(report: Report, *, failed_are_shown: bool = False) -> VerdictWords:
     """The verdict as every rendering says it; `failed_are_shown`: the reader sees the failed cases beside it."""
-    beside: tuple[str, ...] = ()
-    if report.regressions and report.gate.verdict != "regressed":
-        drops = [check for check in report.gate.checks if check.name.startswith("regression.")]
-        beside = tuple(f"Worse than {_baseline_name(report)} too: {check.reason}." for check in drops)
+    beside = tuple(f"{sentence}." for sentence in _beside(report))
     steps = tuple(Step(label, with_config(command, report.run)) for label, command in _steps(report, failed_are_shown))
     return VerdictWords(TITLES[report.gate.verdict], _sentence(report), beside, steps)
+
+
+def _beside(report: Report) -> Iterator[str]:
+    """What did not decide and should be seen, flaky critical cases first."""
+    checks = report.gate.checks
+    yield from (f"Flaky: {check.reason}" for check in checks if check.name == "flaky")
+    if report.gate.verdict != "regressed":
+        drops = (check for check in checks if not check.ok and check.name.startswith("regression."))
+        yield from (f"Worse than {_baseline_name(report)} too: {check.reason}" for check in drops)
+    yield from (f"Perhaps worse: {check.reason}" for check in checks if check.name.startswith("noise."))
+    if report.gate.verdict != "regressed":
+        parts = (check for check in checks if check.name.startswith(("category.", "anchor.category.")))
+        yield from (f"A category is worse: {check.reason}" for check in parts)
+    yield from (f"Quarantine: {check.reason}" for check in checks if check.name.startswith("quarantine"))
 
 
 def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
@@ -83,11 +94,10 @@ def _sentence(report: Report) -> str:
         words = f"paused: {words}"
     if len(telling) > 3:
         words += f" And {len(telling) - 3} more."
-    if report.gate.verdict == "regressed":
-        first = report.regressions[0]
-        if first.worst_category is not None:
-            failed = first.worst_category_failed or 0
-            words += f" Worst: {first.worst_category}, {failed} failed {plural('case', failed)}."
+    worst = next((each for each in report.regressions if each.worst_category is not None), None)
+    if report.gate.verdict == "regressed" and worst is not None:
+        failed = worst.worst_category_failed or 0
+        words += f" Worst: {worst.worst_category}, {failed} failed {plural('case', failed)}."
     compared = (report.baseline_comparison or {}).values()
     if report.gate.verdict == "passed" and any(change.current is not None for change in compared):
         words += f" No regression against {_baseline_name(report)}."
@@ -101,7 +111,10 @@ def telling_checks(report: Report) -> list[Check]:
     if verdict == "error":
         return [check for check in failed if check.name == "complete" or check.name.startswith("error_rate")]
     if verdict == "passed":
-        return [check for check in report.gate.checks if check.limit is not None and check.name != "error_rate"]
+        not_told = ("error_rate", "regression", "noise")
+        return [
+            check for check in report.gate.checks if check.limit is not None and not check.name.startswith(not_told)
+        ]
     is_drop = verdict == "regressed"
     return [
         check

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from cortex_eval.scoring.words import words
 
-AnswerState = Literal["claims", "refusal", "no_claim", "empty"]
+AnswerState = Literal["claims", "refusal", "advice", "no_claim", "empty"]
 
 # A full stop after these ends no sentence. In lower case, without the stop itself.
 _ABBREVIATIONS_TEXT = """
@@ -57,10 +57,20 @@ _REFUSALS = (
 )
 # Sentences that claim nothing; the whole sentence is one of these.
 _SMALL_TALK = (
-    r"(?:i(?:'m| am) )?(?:very |so )?sorry|(?:i )?apologi[sz]e",
+    r"(?:i(?:'m| am) )?(?:very |so )?sorry(?: to hear (?:that|this|about (?:that|this|your \w+)))?|(?:i )?apologi[sz]e",
     r"hello|hi|hey|dear \w+|thank you|thanks|you(?:'re| are) welcome|sure|of course|certainly|okay|ok",
-    r"good (?:morning|evening|question|luck)|great question|(?:i(?:'m| am) )?(?:happy|glad) to help(?: you)?",
-    r"(?:i )?hope (?:this|that|it)(?: \w+){0,4}",
+    r"good (?:morning|afternoon|evening|luck)|(?:i(?:'m| am|'d be| would be) )?(?:happy|glad) to help(?: you)?",
+    (
+        r"(?:(?:that(?:'s| is| was)|what) )?(?:an? )?(?:very |really )?"
+        r"(?:good|great|excellent|fair|interesting|important|nice|thoughtful) "
+        r"(?:question|point|catch|observation|thinking|eye|work|job)"
+    ),
+    r"well (?:spotted|done|said|noticed|put|asked)|(?:good|nice|great) (?:one|going)|nicely (?:done|put|spotted)",
+    r"congratulations|bravo|no (?:problem|worries)|my pleasure|got it|understood|noted|i (?:see|understand)",
+    r"thank you (?:so much |very much )?for (?:\w+ ){0,3}(?:question|asking|message|patience|sharing|trust)",
+    r"(?:take care|stay (?:safe|well|healthy)|get well soon|all the best)(?: \w+){0,2}|have a (?:nice|good|great) \w+",
+    r"let(?:'s| us| me) (?:see|begin|start|take a look|get started|go through (?:it|this|them)|explain)(?: together)?",
+    r"(?:i )?hope (?:this|that|it|you)(?: \w+){0,5}",
     r"if you have (?:any )?(?:other|further|more)? ?(?:questions?|concerns?)\b.*",
     r"(?:therefore, )?i am able to answer\b.*",
     r"(?:please )?(?:let me know|feel free|do not hesitate|don't hesitate)\b.*",
@@ -69,15 +79,55 @@ _SMALL_TALK = (
         r"(?: provided| given| above)?"
     ),
     r"(?:here (?:are|is)|below (?:are|is))\b.*",
-    (
-        r"(?:please |always |you should |it is best to )*"
-        r"(?:consult|ask|see|contact|speak (?:to|with)|talk to) (?:with )?"
-        rf"(?:a|an|your|the) (?:\w+ ){{0,2}}{_DOCTOR}(?: for (?:\w+ ){{0,2}}(?:advice|information|guidance))?"
-    ),
-    r"(?:कृपया )?(?:अपने |किसी )?(?:डॉक्टर|चिकित्सक|वैद्य) से (?:सलाह|परामर्श|संपर्क) (?:लें|करें|लीजिए|कीजिए)",
     r"(?:माफ़?|क्षमा) ?(?:कीजिए|करें|कीजिये)|(?:मुझे )?खेद है|नमस्ते|नमस्कार|धन्यवाद|शुक्रिया|ज़रूर|जरूर|अवश्य|ठीक है",
 )
 
+
+# Standing advice and disclaimers: who to ask, and what the answer is not. They speak of no fact that a source could
+# hold, and a sentence that goes on to state one ("…, which cures diabetes", "… about 20 mg") is not among them.
+_PERSON = rf"(?:an?|your|the|their|any) (?:[\w-]+ ){{0,3}}{_DOCTOR}s?(?: or (?:[\w-]+ ){{1,4}}{_DOCTOR}s?)?"
+_ASK = (
+    r"(?:consult(?:ing)?(?: with)?|ask|see(?:ing)?|contact|visit(?:ing)?|check with|(?:speak|talk)(?:ing)? (?:to|with)|"
+    r"seek (?:the )?(?:advice|help|guidance) (?:of|from)|discuss (?:this|it) with)"
+)
+_PLEASE = (
+    r"(?:please |kindly |always |also |then |you (?:should|may want to|must) |(?:make|be) sure to |remember to |"
+    r"it(?:'s| is) (?:always )?(?:best|important|advisable|recommended|essential) to |"
+    r"i(?:'d| would)? (?:recommend|suggest|advise) (?:that you |you to |you )?)*"
+)
+_WHEN = (
+    r"(?!.*\b(?:which|because|since|cures?|treats?|prevents?|causes?|that \w+s)\b)"
+    r"(?: first| as soon as possible| immediately)?"
+    r"(?: (?:before|prior to) (?:start|tak|us|try|mak|beginn|chang|stopp|add)ing(?: [a-z'-]+){1,8})?"
+    r"(?: if (?:your |the |these |any |you (?:have|are|feel) )*(?:symptoms?|problems?|pain|concerns?|questions?|"
+    r"doubts?|unsure|worried|concerned|unwell|it|they|this)(?: (?:or )?[a-z'-]+){0,6})?"
+    r"(?: (?:for|about|regarding) (?:[a-z'-]+ ){0,4}(?:advice|information|guidance|diagnosis|treatment|"
+    r"recommendations?|help|evaluation|options|care|plan|questions|concerns|situation|condition|case))?"
+)
+_THIS = r"(?:this|that|these|the above|it|my)(?: (?:information|answer|reply|response|content|text|chat|service)s?)?"
+_OF_A_DOCTOR = (
+    r"(?:[a-z-]+ ){0,5}(?:advice|care|consultation|diagnosis|opinion|evaluation|help|visit|doctor|professional)"
+)
+_ADVICE = (
+    rf"{_PLEASE}{_ASK} {_PERSON}{_WHEN}",
+    (
+        rf"(?:please note(?: that)?,? |note that )?{_THIS} (?:is|are|does|do|should|can|must)(?: not|n't)"
+        r"(?: [a-z]+){0,4} (?:medical advice|professional advice|a diagnosis|"
+        rf"(?:substitute|replacement|replace)(?: for| of)? {_OF_A_DOCTOR})"
+    ),
+    rf"{_THIS} is (?:provided |intended |meant )?(?:for|as) (?:[a-z]+ ){{0,3}}(?:purposes?|information)(?: only)?",
+    r"i(?:'m| am) not a (?:doctor|physician|medical professional)",
+    r"i(?:'m| am) (?:just |only )?an ai(?: (?:language )?(?:model|assistant))?",
+    (
+        r"(?:in (?:case of )?an emergency|if (?:this|it) is an emergency|for emergencies),? (?:please )?"
+        r"(?:call|dial|contact|go to) [^.;]{1,60}"
+    ),
+    (
+        r"(?:कृपया )?(?:(?:\S+ ){1,6}से पहले )?(?:अपने |किसी |योग्य |एक )*(?:डॉक्टर|चिकित्सक|वैद्य|विशेषज्ञ) (?:से|की) "
+        r"(?:सलाह|परामर्श|संपर्क|राय) (?:अवश्य |ज़रूर |जरूर )?(?:लें|करें|लीजिए|कीजिए)"
+    ),
+    r"यह (?:\S+ ){0,4}(?:चिकित्सा|चिकित्सकीय|डॉक्टरी) सलाह (?:का विकल्प )?नहीं है",
+)
 
 # Where a claim says that it is from, which is no part of what it says.
 _NUMBERED = (
@@ -108,25 +158,30 @@ class TakenApart(NamedTuple):
     state: AnswerState
     claims: tuple[Claim, ...]
     """Empty unless the state is `claims`."""
+    advice: tuple[Claim, ...] = ()
+    """Sentences that only send to a doctor, or say what the answer is not: neither supported nor made up."""
 
 
 def take_apart(answer: str) -> TakenApart:
     """The claims of an answer; or that it refuses, claims nothing or is empty.
 
-    A sentence or list item that states something is a claim. Questions, greetings, headings and lead-ins ("Here are the
-    steps:") and sentences that say that the answer is not known are not.
+    A sentence or list item that states something is a claim. Questions, greetings, praise, headings and lead-ins ("Here
+    are the steps:"), sentences that say that the answer is not known, and standing advice ("Please consult your
+    doctor") are not.
     """
     if not words(answer):
         return TakenApart("empty", ())
-    claims, refused = [], False
+    claims, advice, refused = [], [], False
     for sentence in sentences(answer):
         if is_refusal(sentence.text):
             refused = True
+        elif is_advice(sentence.text):
+            advice.append(sentence)
         elif _claims_something(sentence.text):
             claims.append(sentence)
     if claims:
-        return TakenApart("claims", tuple(claims))
-    return TakenApart("refusal" if refused else "no_claim", ())
+        return TakenApart("claims", tuple(claims), tuple(advice))
+    return TakenApart("refusal" if refused else "advice" if advice else "no_claim", (), tuple(advice))
 
 
 def sentences(text: str) -> list[Claim]:
@@ -147,6 +202,11 @@ def sentences(text: str) -> list[Claim]:
 def is_refusal(sentence: str) -> bool:
     """Whether the sentence says that the answer is not known or not given."""
     return _refusal_pattern().search(_plain(sentence)) is not None
+
+
+def is_advice(sentence: str) -> bool:
+    """Whether the sentence does no more than send to a doctor, or say that it is no medical advice."""
+    return _advice_pattern().fullmatch(_plain(sentence).rstrip(".!,।: ")) is not None
 
 
 def without_references(claim: str) -> str:
@@ -214,6 +274,11 @@ def _refusal_pattern() -> re.Pattern[str]:
 @cache
 def _small_talk_pattern() -> re.Pattern[str]:
     return re.compile("|".join(_SMALL_TALK))
+
+
+@cache
+def _advice_pattern() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{each})" for each in _ADVICE))
 
 
 @cache

@@ -21,6 +21,8 @@ class _Words(NamedTuple):
 
     clause_start: Pattern
     soothing: Pattern
+    mere_without: Pattern
+    """*without any side effects*, *without asking your doctor*: these take nothing back."""
     strong_no: Pattern
     """Takes words back from anywhere before them in their clause."""
     weak_no: Pattern
@@ -54,8 +56,8 @@ def is_taken_back(text: str, start: int, end: int) -> bool:
     low, high = sentence_around(text, start, end)
     if text[low:high].rstrip().endswith("?"):
         return True
-    clause = _last_clause(text[low:start])
-    if known.strong_no.finds(clause) or known.weak_no.finds(clause[-NEAR:]) or known.no_inside.finds(text[start:end]):
+    clause, inside = _last_clause(text[low:start]), less_mere_without(text[start:end])
+    if known.strong_no.finds(clause) or known.weak_no.finds(clause[-NEAR:]) or known.no_inside.finds(inside):
         return True
     return known.no_behind.finds(text[end:high])
 
@@ -78,11 +80,20 @@ def suggests(sentence: str) -> bool:
 
 def _last_clause(text: str) -> str:
     """What stands before the words in their clause, without *don't worry* and its like."""
-    known = _words()
-    for span in reversed(known.soothing.spans(text)):
-        text = f"{text[: span.start]} {text[span.end :]}"
-    spans = known.clause_start.spans(text)
+    text = _less(_words().soothing, less_mere_without(text))
+    spans = _words().clause_start.spans(text)
     return text[spans[-1].end :] if spans else text
+
+
+def less_mere_without(text: str) -> str:
+    """The text less each *without* that denies nothing: *without any side effects*, *without doubt*."""
+    return _less(_words().mere_without, text)
+
+
+def _less(pattern: Pattern, text: str) -> str:
+    for span in reversed(pattern.spans(text)):
+        text = f"{text[: span.start]} {text[span.end :]}"
+    return text
 
 
 @cache

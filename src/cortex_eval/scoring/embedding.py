@@ -129,6 +129,7 @@ class MiniLM:
 
 def _open_session(weights: Path, threads: int) -> Any:  # Any: onnxruntime is untyped
     """A session on the cached graph; the graph is built when it is not there or does not load."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before it is loaded: 1.31 reports to its makers by default
     import onnxruntime
 
     from cortex_eval.scoring.minilm_graph import GRAPH_VERSION, build_graph

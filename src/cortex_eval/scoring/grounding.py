@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from cortex_eval.core import Case, InputError, Reply, Score
+from cortex_eval.core import RATE, Case, InputError, Reply, Score
 from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.claims import Claim, TakenApart, take_apart
 from cortex_eval.scoring.embedding import can_embed
 from cortex_eval.scoring.support import EmbeddedSupport, Question, Support, Supported, parameters
 from cortex_eval.scoring.words import words
-from cortex_eval.stats import Estimate, estimate
 
 BY = ("embedded",)
 """Who may look the claims up."""
@@ -29,6 +28,7 @@ LABELS = ("grounded", "paraphrased", "inferred", "hallucinated")
 _STATES = {
     "empty": "The reply is empty: there is nothing to look up.",
     "refusal": "The reply does not answer, so that it claims nothing.",
+    "advice": "The reply only gives standing advice, such as to see a doctor: nothing in it could be looked up.",
     "no_claim": "The reply claims nothing that could be looked up.",
     "no_passages": "There are no passages to hold the reply against.",
 }
@@ -121,7 +121,7 @@ def _cumulated(name: str, logit: float) -> float:
 class Faithfulness:
     """The chance that everything the reply claims stands in its passages."""
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     by: str = "embedded"
     use_embeddings: bool = True
@@ -148,9 +148,9 @@ class Faithfulness:
 @scorers.register("hallucination_rate")
 @dataclass(frozen=True, slots=True)
 class HallucinationRate:
-    """The share of the reply's claims that no source supports."""
+    """The share of the reply's claims that no source supports; reports show this rate, of which less is better."""
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     use_embeddings: bool = True
     """False: compare words only."""
@@ -161,36 +161,12 @@ class HallucinationRate:
         return fingerprint_of(self.use_embeddings)
 
     async def score(self, case: Case, reply: Reply) -> Score:
-        """1 − rate; None when nothing is claimed or there is nothing to hold it against."""
+        """The rate as its measure and 1 − rate as its value; None when there is nothing to look up, or nowhere."""
         return (await asyncio.to_thread(self.score_batch, [(case, reply)]))[0]
 
     def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
         """One score for each pair; all texts are embedded together."""
         return [_hallucination_rate(each) for each in ground(pairs, EmbeddedSupport(self.use_embeddings))]
-
-
-class PooledRate(NamedTuple):
-    """Hallucinations over a whole run."""
-
-    rate: Estimate
-    """Hallucinated claims of all claims; the interval knows that the claims of one answer go together."""
-    answers_with_any: Estimate
-    """Answers with at least one hallucinated claim, of those that claim something."""
-    claims: int
-    hallucinated: int
-
-
-def pooled_rate(answers: Sequence[tuple[int, int]]) -> PooledRate:
-    """The run's rate from (hallucinated claims, all claims) of each answer; answers without claims do not count."""
-    counted = [(hallucinated, claims) for hallucinated, claims in answers if claims > 0]
-    values = [float(i < hallucinated) for hallucinated, claims in counted for i in range(claims)]
-    clusters = [number for number, (_, claims) in enumerate(counted) for _ in range(claims)]
-    return PooledRate(
-        rate=estimate(values, clusters),
-        answers_with_any=estimate([float(hallucinated > 0) for hallucinated, _ in counted]),
-        claims=len(values),
-        hallucinated=sum(hallucinated for hallucinated, _ in counted),
-    )
 
 
 def _faithfulness(found: Grounding) -> Score:
@@ -227,7 +203,7 @@ def _hallucination_rate(found: Grounding) -> Score:
         reason=reason,
         evidence=evidence_of(found),
         measure=rate,
-        unit="of the claims",
+        unit=RATE,
         direction="lower",
     )
 

@@ -35,6 +35,7 @@ LONGEST_QUOTE = 1_000
 SUPPORTED = {"yes": 1.0, "no": 0.0}
 NOT_JUDGED = {
     "refusal": "The reply says that it does not know, and claims nothing.",
+    "advice": "The reply only gives standing advice, such as to see a doctor, and claims nothing.",
     "no_claim": "The reply claims nothing.",
     "empty": "The reply is empty.",
 }

@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cortex_eval.core import Case, InputError, JudgeError, Reply, Score
+from cortex_eval.core import PARSE_WARNING_MS, TOTAL_WARNING_MS, Case, InputError, JudgeError, Reply, Score
 from cortex_eval.scoring.base import scorers
-
-# Seed 003 §4.4.
-PARSE_WARNING_MS = 1000.0
-TOTAL_WARNING_MS = 5000.0
 
 
 @scorers.register("performance")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from cortex_eval.core import Case, Reply, Score
 from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.word_errors import WordErrors, count_errors, list_edits, variants
 from cortex_eval.scoring.words import spoken_words
 
+NO_KEYWORDS = "No keywords were asked for."
 NO_REFERENCE = "There is no transcript to compare with."
 EDITS_KEPT = 50
 _FIRST_AUDIO = ("time_to_first_audio_ms", "first_audio_ms")
@@ -26,17 +27,27 @@ class Speech:
     ignore_punctuation: bool = True
     """Punctuation marks do not count, in any script; apostrophes inside words stay."""
     keywords: tuple[str, ...] = ()
-    """Words that must be heard; empty: the case's checklist, else `keywords` of its metadata."""
+    """Words that must be heard, such as `fifteen|15`; empty: the case's checklist, else `keywords` of its metadata."""
+    of: Literal["reply", "heard", "spoken"] = "reply"
+    """The reply against the expected answer; what a voice line says that it heard against what the caller said; or
+    what was heard of its voice against the text that it says it spoke."""
+    by: Literal["words", "keywords"] = "words"
+    """The value is 1 − WER, or the share of the keywords that were heard."""
 
     def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
-        """1 − WER, at least 0, for each reply; None without an expected transcript."""
+        """1 − WER, at least 0, or the recall of keywords for each reply; None when there is nothing to compare with."""
         return [self._one(case, reply) for case, reply in pairs]
 
     def _one(self, case: Case, reply: Reply) -> Score:
-        said = reply.text if reply.transcript is None else reply.transcript
+        compared = _COMPARED[self.of](case, reply)
+        if isinstance(compared, str):
+            return Score(name="speech", value=None, reason=compared, evidence=_first_audio(reply) or None)
+        references, said = compared
         heard = self._words(said)
         evidence = {**self._keywords_heard(case, heard), **_first_audio(reply)}
-        texts = [text for reference in case.expected.references for text in variants(reference)]
+        if self.by == "keywords":
+            return _by_keywords(evidence)
+        texts = [text for reference in references for text in variants(reference)]
         wanted = [found for found in map(self._words, texts) if found]
         if not wanted:
             return Score(name="speech", value=None, reason=NO_REFERENCE, evidence=evidence or None)
@@ -67,13 +78,46 @@ class Speech:
         return spoken_words(text, casefold=self.casefold, ignore_punctuation=self.ignore_punctuation)
 
     def _keywords_heard(self, case: Case, heard: Sequence[str]) -> dict[str, Any]:  # Any: JSON
-        keywords = self.keywords or case.expected.checklist or _listed(case.metadata.get("keywords"))
-        wanted = {keyword: self._words(keyword) for keyword in keywords}
-        wanted = {keyword: found for keyword, found in wanted.items() if found}
+        of_reply = case.expected.checklist if self.of == "reply" else ()  # the checklist is of the reply
+        keywords = self.keywords or of_reply or _listed(case.metadata.get("keywords"))
+        spellings = {keyword: [self._words(each) for each in keyword.split("|")] for keyword in keywords}
+        wanted = {keyword: [each for each in found if each] for keyword, found in spellings.items() if any(found)}
         if not wanted:
             return {}
-        missing = [keyword for keyword, found in wanted.items() if not _is_phrase_of(found, heard)]
+        missing = [
+            keyword for keyword, found in wanted.items() if not any(_is_phrase_of(each, heard) for each in found)
+        ]
         return {"keywords": {"recall": 1 - len(missing) / len(wanted), "wanted": len(wanted), "missing": missing}}
+
+
+class _Compared(NamedTuple):
+    references: tuple[str, ...]
+    said: str
+
+
+def _of_reply(case: Case, reply: Reply) -> _Compared:
+    return _Compared(case.expected.references, reply.text if reply.transcript is None else reply.transcript)
+
+
+def _of_heard(case: Case, reply: Reply) -> _Compared | str:
+    heard = reply.metadata.get("heard")
+    if not isinstance(heard, str):
+        return "The service does not say what it heard."
+    return _Compared((case.input, *_listed_texts(case.metadata.get("also_said"))), heard)
+
+
+def _of_spoken(case: Case, reply: Reply) -> _Compared | str:  # noqa: ARG001  # as the others
+    stated = reply.metadata.get("stated_text")
+    if not isinstance(stated, str) or reply.transcript is None:
+        return "The service does not say what it spoke, or did not speak."
+    return _Compared((stated,), reply.transcript)
+
+
+_COMPARED = {"reply": _of_reply, "heard": _of_heard, "spoken": _of_spoken}
+
+
+def _listed_texts(value: object) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
 
 def _is_phrase_of(phrase: Sequence[str], heard: Sequence[str]) -> bool:
@@ -100,6 +144,24 @@ def _first_audio(reply: Reply) -> dict[str, Any]:  # Any: JSON
     if has_audio and reply.first_token_ms is not None:
         return {"time_to_first_audio_ms": reply.first_token_ms}
     return {}
+
+
+def _by_keywords(evidence: Mapping[str, Any]) -> Score:
+    """The recall of the keywords as the score."""
+    found = evidence.get("keywords")
+    if found is None:
+        return Score(name="speech", value=None, reason=NO_KEYWORDS, evidence=dict(evidence) or None)
+    missing = found["missing"]
+    return Score(
+        name="speech",
+        value=found["recall"],
+        reason=f"Keywords not heard: {', '.join(missing)}."
+        if missing
+        else f"All {found['wanted']} keywords were heard.",
+        evidence=dict(evidence),
+        measure=found["recall"],
+        unit="recall",
+    )
 
 
 def _rate(errors: WordErrors) -> float:

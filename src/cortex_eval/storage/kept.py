@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -39,6 +39,17 @@ class Cache:
         self._db.writer.put(INSERT_CACHE, (key, kind, redact_bytes(body), now()))
 
 
+class BaselineRow(NamedTuple):
+    """A baseline in a list."""
+
+    name: str
+    suite: str
+    run_id: str | None
+    created: str
+    is_pinned: bool
+    """An anchor: it is not moved without being asked for."""
+
+
 class Baselines:
     """What later runs of a suite are compared with."""
 
@@ -66,7 +77,10 @@ class Baselines:
         body: Mapping[str, Any] | None = orjson.loads(rows[0][0]) if rows else None
         return body
 
-    def all(self) -> list[tuple[str, str, str | None, str]]:
-        """Name, suite, run and date of every baseline."""
-        rows = self._db.fetch("SELECT name, suite, run_id, created FROM cortex_baselines")
-        return sorted((name, suite, run_id, created) for name, suite, run_id, created in rows)
+    def all(self) -> list[BaselineRow]:
+        """Every baseline, by name and suite."""
+        rows = self._db.fetch("SELECT name, suite, run_id, created, body FROM cortex_baselines")
+        return sorted(
+            BaselineRow(name, suite, run_id, created, bool(orjson.loads(body).get("pinned")))
+            for name, suite, run_id, created, body in rows
+        )

@@ -49,6 +49,41 @@ COPY_REPLIES = f"""INSERT INTO cortex_results (run_no, ordinal, repeat, turn, at
         CASE WHEN r.reply IS NULL THEN r.error_message END, r.reply, r.raw
     FROM cortex_results r WHERE r.run_no=? AND {LAST_ATTEMPT}"""  # noqa: S608  # the condition is ours
 """Gives a run the replies of another one over the same dataset: its number, and the number of the other."""
+REUSED = 2
+"""In the column `cached`: taken over from another run with its verdict. 1: only the reply was not asked for."""
+COPY_UNCHANGED = f"""INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms,
+        cached, timestamp, overall, passed, scores, reply, raw)
+    SELECT new.no, now.ordinal, r.repeat, r.turn, 0, CASE WHEN {{is_kept}} THEN r.state ELSE 'pending' END, r.attempts,
+        r.latency_ms, CASE WHEN {{is_kept}} THEN {REUSED} ELSE 1 END, r.timestamp,
+        CASE WHEN {{is_kept}} THEN r.overall END, CASE WHEN {{is_kept}} THEN r.passed END,
+        CASE WHEN {{is_kept}} THEN r.scores END, r.reply, r.raw
+    FROM cortex_runs new JOIN cortex_cases now ON now.dataset_no=new.dataset_no
+    JOIN cortex_runs old ON old.no=? JOIN cortex_cases was ON was.dataset_no=old.dataset_no AND was.case_id=now.case_id
+    JOIN cortex_results r ON r.run_no=old.no AND r.ordinal=was.ordinal
+    WHERE new.no=? AND r.repeat<new.repeats AND r.repeat<old.repeats AND {LAST_ATTEMPT}
+    AND now.ordinal IN ({{marks}})"""  # noqa: S608  # as above
+"""Gives a run the results of another one for some of its cases: the numbers of the other and its own, and places."""
+COPIED_AT_ONCE = 500
+"""Cases in one such statement."""
+
+
+class Reused(NamedTuple):
+    """What a run takes over from an earlier one instead of asking."""
+
+    run_no: int
+    """Of the earlier one."""
+    ordinals: Sequence[int]
+    """Places, in the new run's dataset, of the cases."""
+    with_verdicts: bool
+    """Otherwise the replies are scored again."""
+
+    def statements(self, run_no: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """What copies it to the run of this number."""
+        is_kept = "r.state IN ('passed', 'failed')" if self.with_verdicts else "1=0"
+        for start in range(0, len(self.ordinals), COPIED_AT_ONCE):
+            places = self.ordinals[start : start + COPIED_AT_ONCE]
+            marks = ",".join("?" * len(places))
+            yield COPY_UNCHANGED.format(is_kept=is_kept, marks=marks), (self.run_no, run_no, *places)
 
 
 class Slot(NamedTuple):
@@ -134,17 +169,27 @@ class Results:
         return {turn: reply_from_json(reply) for turn, reply in rows}
 
     def read(
-        self, run_id: str, *, with_cases: bool = True, where: str = "TRUE", parameters: Sequence[Any] = ()
+        self,
+        run_id: str,
+        *,
+        with_cases: bool = True,
+        where: str = "TRUE",
+        parameters: Sequence[Any] = (),
+        asked_again: bool = False,
     ) -> Iterator[Result]:
-        """The results of a run by case, repeat and turn, the last attempt of each; read as they are asked for."""
+        """The results of a run by case, repeat and turn, the last attempt of each; read as they are asked for.
+
+        With `asked_again`, only those of asking beyond the run's repeats; otherwise never those.
+        """
         body = "c.body" if with_cases else "NULL"
+        beyond = "r.repeat>=u.repeats" if asked_again else "r.repeat<u.repeats"
         rows = self._db.stream(
             f"""SELECT c.case_id, r.ordinal, r.repeat, r.turn, r.attempt, r.state, r.overall, r.passed, r.attempts,
                 r.latency_ms, r.cached, r.timestamp, r.error_kind, r.error_message, r.scores, r.reply, {body},
                 c.category, c.tier, c.language, c.cluster_id, c.tags
             FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
             JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
-            WHERE u.id=? AND {LAST_ATTEMPT} AND ({where}) ORDER BY r.ordinal, r.repeat, r.turn""",  # noqa: S608
+            WHERE u.id=? AND {beyond} AND {LAST_ATTEMPT} AND ({where}) ORDER BY r.ordinal, r.repeat, r.turn""",  # noqa: S608
             (run_id, *parameters),
         )
         for row in rows:
@@ -155,7 +200,7 @@ class Results:
         rows = self._db.fetch(
             f"""SELECT c.case_id FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
             JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
-            WHERE u.id=? AND r.state != 'passed' AND {LAST_ATTEMPT}
+            WHERE u.id=? AND r.repeat<u.repeats AND r.state != 'passed' AND {LAST_ATTEMPT}
             GROUP BY c.case_id, r.ordinal ORDER BY r.ordinal""",  # noqa: S608
             (run_id,),
         )
@@ -190,4 +235,5 @@ def _result(run_id: str, row: Row) -> Result:
         language=row[19],
         cluster_id=row[20],
         tags=tuple(orjson.loads(row[21])) if row[21] else (),
+        reused=row[10] == REUSED,
     )

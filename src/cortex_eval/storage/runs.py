@@ -15,7 +15,7 @@ from cortex_eval.storage.database import Database, Row, Transaction, now, storab
 from cortex_eval.storage.datasets import dataset_from_row
 from cortex_eval.storage.leases import IS_LEASED, LEASE_S, Lease, Leases, Pulse, is_held
 from cortex_eval.storage.owner import this_process
-from cortex_eval.storage.results import COPY_REPLIES
+from cortex_eval.storage.results import COPY_REPLIES, Reused
 from cortex_eval.storage.trouble import LostLease
 
 
@@ -39,10 +39,12 @@ class Runs:
         owner: str,
         parent_id: str | None = None,
         replies_of: int | None = None,
+        reused: Reused | None = None,
     ) -> str:
         """A new run, ready to start and held by this store; gives its id.
 
-        With `replies_of` it begins with the replies of another run, to score those.
+        With `replies_of` it begins with the replies of another run, to score those; with `reused`, with those results
+        of another run that are still good.
         """
         run_id, created = secrets.token_hex(4), now()
         values = (
@@ -74,6 +76,8 @@ class Runs:
             )[0][0]
             if replies_of is not None:
                 tx.fetch(COPY_REPLIES, (no, replies_of))
+            for sql, parameters in reused.statements(no) if reused is not None else ():
+                tx.fetch(sql, parameters)
             return int(no)
 
         self._hold(run_id, lambda tx: Lease(run_id, insert(tx), 1))
@@ -91,11 +95,14 @@ class Runs:
         return lease
 
     def find(self, name: str) -> RunRecord:
-        """The run with this id, unique prefix of one, or `latest`."""
-        rows = self._records("r.id=?", (name,)) if name != "latest" else []
-        if not rows and name == "latest":
-            rows = self._records("TRUE", (), limit=1)
-        if not rows and name:
+        """The run with this id, unique prefix of one, or `latest`; `latest~2` is the second before that."""
+        latest, _, back = name.partition("~")
+        is_latest = latest == "latest" and (back or "0").isdecimal() and len(back) < 10
+        if is_latest:
+            rows = self._records("TRUE", (), limit=int(back or 0) + 1)[int(back or 0) :]
+        else:
+            rows = self._records("r.id=?", (name,))
+        if not rows and name and not is_latest:
             rows = self._records("substr(r.id, 1, ?)=?", (len(name), name), limit=2)
         if len(rows) > 1:
             raise InputError(f"More than one run begins with {name!r}. Write more of its id.")

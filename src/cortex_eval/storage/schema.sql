@@ -97,6 +97,16 @@ CREATE TABLE cortex_baselines (
     PRIMARY KEY (name, suite)
 );
 
+CREATE TABLE cortex_history (
+    suite TEXT NOT NULL,
+    target TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    finished TEXT NOT NULL,
+    body BLOB NOT NULL,
+    created TEXT NOT NULL,
+    PRIMARY KEY (suite, target, run_id)
+);
+
 CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL,
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)

@@ -8,6 +8,7 @@ from typing import Self
 
 from cortex_eval.storage.database import Database
 from cortex_eval.storage.datasets import Datasets
+from cortex_eval.storage.history import History
 from cortex_eval.storage.kept import Baselines, Cache
 from cortex_eval.storage.leases import Leases
 from cortex_eval.storage.location import Location, is_url, parse_location, shown_location
@@ -33,6 +34,7 @@ class Store:
         self.results = Results(self._db, self._leases)
         self.cache = Cache(self._db)
         self.baselines = Baselines(self._db)
+        self.history = History(self._db)
 
     def __enter__(self) -> Self:
         self._db.prepare()

@@ -17,7 +17,7 @@ from cortex_eval.storage.trouble import Trouble
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Every revision that this program knows, oldest first."""
 CURRENT_REVISION = REVISIONS[-1]
 REVISION_TABLE = "alembic_version"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Self, overload
 
-from cortex_eval.core import Case, Registry, Reply, Turn
+from cortex_eval.core import Attachment, Case, Registry, Reply, Turn
 from cortex_eval.net import Guard, JsonClient, Limits
 
 
@@ -57,11 +57,14 @@ class Target(ABC):
     kind: ClassVar[str] = ""
     is_remote: ClassVar[bool] = False
     """Its replies may be cached, if the service states a version."""
+    takes_time: ClassVar[bool] = True
+    """The time of a call is the time of the reply; False: the reply states its own, or it is not known."""
 
     _guard: Guard | None = None
     _limits: Limits | None = None
     _client: JsonClient | None = None
     _warming: asyncio.Future[ModuleType] | None = None
+    _read_attachment: Callable[[Attachment], bytes] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -83,9 +86,14 @@ class Target(ABC):
             await self._client.close()
             self._client = None
 
-    def connect_by(self, guard: Guard, limits: Limits | None = None) -> None:
-        """Say, before it is entered, whom it may call and within which limits."""
-        self._guard, self._limits = guard, limits
+    def connect_by(
+        self,
+        guard: Guard,
+        limits: Limits | None = None,
+        read_attachment: Callable[[Attachment], bytes] | None = None,
+    ) -> None:
+        """Say, before it is entered, whom it may call, within which limits, and where its cases' attachments lie."""
+        self._guard, self._limits, self._read_attachment = guard, limits, read_attachment
 
     async def post(self, url: str, body: object, *, headers: Mapping[str, str] | None = None) -> Any:
         """JSON in, JSON out; `TargetError` for everything else."""
@@ -95,6 +103,14 @@ class Target(ABC):
         if self._client is None:
             self._client = JsonClient(self._guard, self._limits)
         return self._client
+
+    async def prepare(self, turns: Conversation) -> Conversation:
+        """What `ask` will get, made ready for it; the time that this takes is not the service's."""
+        return turns
+
+    async def complete(self, turns: Conversation, reply: Reply) -> Reply:  # noqa: ARG002  # for those who need it
+        """What becomes of the reply after the call; the time that it takes is not the service's either."""
+        return reply
 
     @abstractmethod
     async def ask(self, turns: Conversation) -> Reply:
@@ -110,6 +126,9 @@ targets: Registry[Target] = Registry(
         "command": "cortex_eval.targets.command",
         "http": "cortex_eval.targets.http",
         "python": "cortex_eval.targets.local",
+        "rag": "cortex_eval.targets.rag",
         "recorded": "cortex_eval.targets.recorded",
+        "translation": "cortex_eval.targets.translation",
+        "voice": "cortex_eval.targets.voice",
     },
 )

@@ -83,6 +83,7 @@ class Chat(Target):
         return self._model
 
     async def __aenter__(self) -> Self:
+        self._model.read_attachment = self._read_attachment
         # In a thread: a model from a file takes its time to load.
         await asyncio.to_thread(self._model.open, self._guard or Guard(), self._limits)
         return self

@@ -29,10 +29,12 @@ def conversation_at(case: Case, turn: int, replies: Sequence[Reply], *, session_
 
 async def ask_target(line: Line, target: Target, turns: Conversation, place: Place | None = None) -> Reply:
     """The reply with its time, its waiting and the number of attempts; errors as in `Line.call`."""
-    called = await line.call(lambda: target.ask(turns), place)
+    ready = await target.prepare(turns)
+    called = await line.call(lambda: target.ask(ready), place)
+    reply = await target.complete(turns, called.answer)
     return replace(
-        called.answer,
-        total_time_ms=round(called.elapsed_ms, 3),
+        reply,
+        total_time_ms=round(called.elapsed_ms, 3) if target.takes_time else reply.total_time_ms,
         waited_ms=round(called.waited_ms, 3) or None,
         attempts=called.attempts,
     )

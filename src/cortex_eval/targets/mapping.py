@@ -38,18 +38,19 @@ READABLE_SET = frozenset(READABLE)
 LISTS = ("contexts", "citations", "tool_calls")
 
 
-def check_template(template: object, *, field: str) -> None:
-    """Raise InputError for a placeholder that does not exist."""
+def check_template(template: object, *, field: str, also: tuple[str, ...] = ()) -> None:
+    """Raise InputError for a placeholder that does not exist; `also` are those that only this kind of target has."""
     if isinstance(template, str):
+        known = (*SENDABLE, *also)
         for name in PLACEHOLDER.findall(template):
-            if name not in SENDABLE:
-                raise InputError(f"{field}: there is no placeholder {{{name}}}. {did_you_mean(name, SENDABLE)}")
+            if name not in known:
+                raise InputError(f"{field}: there is no placeholder {{{name}}}. {did_you_mean(name, known)}")
     elif isinstance(template, Mapping):
         for value in template.values():
-            check_template(value, field=field)
+            check_template(value, field=field, also=also)
     elif isinstance(template, (list, tuple)):
         for value in template:
-            check_template(value, field=field)
+            check_template(value, field=field, also=also)
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:

@@ -23,6 +23,7 @@ from cortex_eval.testing.answers import (
 )
 from cortex_eval.testing.llm import ModelReply, asked_text, speak_anthropic, speak_gemini, speak_openai
 from cortex_eval.testing.service import ScriptedService
+from cortex_eval.testing.speech import ToneListener, ToneSpeaker
 
 __all__ = [
     "Answer",
@@ -30,6 +31,8 @@ __all__ = [
     "Call",
     "ModelReply",
     "ScriptedService",
+    "ToneListener",
+    "ToneSpeaker",
     "answers_by",
     "asked_text",
     "at_random",

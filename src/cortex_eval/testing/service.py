@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 T = TypeVar("T")
+_TURNS_TO_ACCEPT = 5
+"""Turns of the event loop before the service closes: Python 3.11 leaks a connection that is accepted while it does."""
 
 
 class ScriptedService:
@@ -66,6 +68,8 @@ class ScriptedService:
         """Connections are refused and open ones are closed, until `come_back`."""
         runner, self._runner = self._runner, None
         if runner is not None:
+            for _ in range(_TURNS_TO_ACCEPT):
+                await asyncio.sleep(0)
             await runner.cleanup()
 
     async def come_back(self) -> None:

@@ -1,62 +1,179 @@
 "use strict";
-// Filters for the cases; their state is in the address, so that a view can be sent to a colleague.
+// The page reads without this script. It adds the list of all cases with filters, search and keys, and the colours.
 (() => {
-  const bar = document.getElementById("filters");
+  const root = document.documentElement;
+  const element = (id) => document.getElementById(id);
+  root.classList.add("has-js");
+
+  // Colours: those of the system, light or dark.
+  const themes = ["auto", "light", "dark"];
+  const button = element("theme");
+  function paint(theme) {
+    root.dataset.theme = theme;
+    button.textContent = "Colours: " + theme;
+    try { localStorage.setItem("cortex-theme", theme); } catch { /* a page from a file may not be allowed to */ }
+  }
+  let kept = "auto";
+  try { kept = localStorage.getItem("cortex-theme") || "auto"; } catch { /* as above */ }
+  paint(themes.includes(kept) ? kept : "auto");
+  button.addEventListener("click", () => paint(themes[(themes.indexOf(root.dataset.theme) + 1) % themes.length]));
+
+  const bar = element("filters");
   if (!bar) return;
-  const cases = [...document.querySelectorAll("details.case")];
-  const chips = [...bar.querySelectorAll("button")];
-  const picks = [...bar.querySelectorAll("select")];
+
+  // One line per case, in the order of the page: [number in the run, id, state, score, category, tier, language, what
+  // was asked, slowest reply in ms, place among the packed cases or -1].
+  const STATES = ["error", "failed", "other", "passed"];
+  const TAGS = { error: ["t-warn", "! error"], failed: ["t-fail", "✕ failed"], other: ["t-none", "– no verdict"], passed: ["t-pass", "✓ passed"] };
+  const STEP = 50;
+  const cases = JSON.parse(element("case-list").textContent).map((row, place) => ({
+    place, number: row[0], id: row[1], state: STATES[row[2]], score: row[3], category: row[4] ?? "", tier: String(row[5] ?? ""),
+    language: row[6] ?? "", asked: row[7], slowest: row[8], packed: row[9], node: element("c" + row[0]), text: null,
+  }));
+  const ORDERS = {
+    "": (a, b) => a.place - b.place,
+    score: (a, b) => (a.score ?? 2) - (b.score ?? 2) || a.place - b.place,
+    slow: (a, b) => (b.slowest ?? -1) - (a.slowest ?? -1) || a.place - b.place,
+    run: (a, b) => a.number - b.number,
+  };
+
+  // Packed cases: a hundred together, as zlib in base64; unpacked when one of them is wanted.
+  let packs = null;
+  const unpacked = new Map();
+  function unpack(number) {
+    if (!packs) packs = JSON.parse(element("case-bodies").textContent);
+    if (!unpacked.has(number)) {
+      const bytes = Uint8Array.from(atob(packs[number]), (sign) => sign.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+      unpacked.set(number, new Response(stream).json());
+    }
+    return unpacked.get(number);
+  }
+  async function bodyOf(each) {
+    return each.packed < 0 ? null : (await unpack(Math.floor(each.packed / 100)))[each.packed % 100];
+  }
+
+  function make(tag, kind, text) {
+    const made = document.createElement(tag);
+    if (kind) made.className = kind;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+  function nodeOf(each) {
+    if (each.node) return each.node;
+    const [kind, label] = TAGS[each.state];
+    const node = make("details", "case");
+    const line = make("summary");
+    line.append(make("span", "tag " + kind, label), make("code", "", each.id), make("span", "ask", each.asked),
+      make("span", "n num", each.score === null ? "–" : each.score.toFixed(2)));
+    node.append(line);
+    each.node = node;
+    bodyOf(each).then((body) => {
+      if (body === null) node.append(make("p", "labels last", "The conversation of this case is not in this page; the note above the list says where it is."));
+      else line.insertAdjacentHTML("afterend", body); // made and escaped with the page, and its policy runs no script
+    });
+    return node;
+  }
+
+  const list = element("list"), empty = element("no-case"), shown = element("shown"), further = element("further");
+  const chips = [...bar.querySelectorAll("button")], picks = [...bar.querySelectorAll("select")];
   const search = bar.querySelector("input");
-  const empty = document.getElementById("no-case");
-  const state = { state: "", category: "", tier: "", language: "", q: "" };
+  const state = { state: "", category: "", tier: "", language: "", order: "", q: "", ids: "" };
+  let found = [], limit = STEP, asked = 0;
 
   function read() {
-    const asked = new URLSearchParams(location.hash.slice(1));
-    for (const name in state) state[name] = asked.get(name) || "";
+    const address = new URLSearchParams(location.hash.slice(1));
+    for (const name in state) state[name] = address.get(name) || "";
+  }
+  function textOf(each) { // null: packed, and not looked at yet
+    if (each.text === null && each.packed < 0) {
+      const all = each.node ? each.node.textContent : [each.id, each.asked, each.category, each.language].join(" ");
+      each.text = all.toLowerCase();
+    }
+    return each.text;
+  }
+  const SIGNS = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'" };
+  function plain(body) { // the words of a packed case; marks within a line leave no gap
+    const words = body.replace(/<\/?(?:b|del|ins|span|wbr)\b[^>]*>/g, "").replace(/<[^>]*>/g, " ");
+    return words.replace(/&(?:amp|lt|gt|quot|#x27);/g, (sign) => SIGNS[sign]);
+  }
+  async function readAll() {
+    const packed = cases.filter((each) => each.packed >= 0 && each.text === null).sort((a, b) => a.packed - b.packed);
+    for (const each of packed) each.text = [each.id, each.asked, plain(await bodyOf(each))].join(" ").toLowerCase();
+  }
+  function fits(each, words, ids) {
+    if (ids && !ids.has(each.id)) return false;
+    if (!["state", "category", "tier", "language"].every((name) => !state[name] || (each[name] || "(none)") === state[name])) return false;
+    return !words || (textOf(each) ?? each.id.toLowerCase() + " " + each.asked.toLowerCase()).includes(words);
   }
   function show() {
-    const words = state.q.toLowerCase();
-    let shown = 0;
-    for (const each of cases) {
-      const fits = ["state", "category", "tier", "language"].every((n) => !state[n] || each.dataset[n] === state[n]);
-      each.hidden = !(fits && (!words || each.textContent.toLowerCase().includes(words)));
-      if (!each.hidden) shown += 1;
-    }
-    empty.hidden = shown > 0;
-    for (const chip of chips) chip.setAttribute("aria-pressed", String(chip.value === state.state));
+    const words = state.q.trim().toLowerCase();
+    const ids = state.ids ? new Set(state.ids.split(",").map(decodeURIComponent)) : null;
+    found = cases.filter((each) => fits(each, words, ids)).sort(ORDERS[state.order] || ORDERS[""]);
+    draw();
+    for (const chip of chips) chip.setAttribute("aria-pressed", String(chip.value === state.state && !ids));
     for (const pick of picks) pick.value = state[pick.name];
     if (search.value !== state.q) search.value = state.q;
+    const now = ++asked;
+    if (words && cases.some((each) => textOf(each) === null)) {
+      shown.hidden = false;
+      shown.textContent += " so far; reading what was said …";
+      readAll().then(() => { if (now === asked) show(); });
+    }
+  }
+  function draw() {
+    list.replaceChildren(...found.slice(0, limit).map(nodeOf));
+    empty.hidden = found.length > 0;
+    const left = found.length - limit;
+    shown.hidden = found.length === cases.length && left <= 0;
+    shown.textContent = Math.min(limit, found.length).toLocaleString("en") + " of " + found.length.toLocaleString("en") + (found.length === 1 ? " case" : " cases");
+    further.hidden = left <= 0;
+    further.textContent = "Show " + Math.min(STEP, Math.max(left, 0)) + " more";
   }
   function set(name, value) {
+    if (name !== "q" && name !== "order") state.ids = "";
     state[name] = value;
-    const kept = new URLSearchParams(Object.entries(state).filter(([, v]) => v));
-    history.replaceState(null, "", "#" + kept);
+    limit = STEP;
+    history.replaceState(null, "", "#" + new URLSearchParams(Object.entries(state).filter(([, v]) => v)));
     show();
   }
   function move(step) {
-    const seen = cases.filter((each) => !each.hidden);
+    const seen = [...list.children];
     const at = seen.findIndex((each) => each.contains(document.activeElement));
-    const next = seen[Math.min(Math.max(at + step, 0), seen.length - 1)];
+    if (step > 0 && at === seen.length - 1 && !further.hidden) further.click();
+    const now = [...list.children];
+    const next = now[Math.min(Math.max(at + step, 0), now.length - 1)];
     if (next) next.querySelector("summary").focus();
   }
 
   for (const chip of chips) chip.addEventListener("click", () => set("state", chip.value));
   for (const pick of picks) pick.addEventListener("change", () => set(pick.name, pick.value));
   search.addEventListener("input", () => set("q", search.value));
-  addEventListener("hashchange", () => { read(); show(); });
+  further.addEventListener("click", () => { limit += STEP; draw(); });
+  addEventListener("hashchange", () => {
+    if (element(location.hash.slice(1))) return; // a link to a section
+    read(); limit = STEP; show();
+    if (state.ids) element("cases").scrollIntoView();
+  });
+  const keys = element("keys");
+  element("close-keys").addEventListener("click", () => keys.close());
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
     if (event.key === "/") { event.preventDefault(); search.focus(); }
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
+    else if (event.key === "?") keys.showModal();
   });
+
+  // On paper: what is listed, and open.
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = cases.filter((each) => !each.open);
+    closed = [...document.querySelectorAll("details:not([open], .numbers)")];
     for (const each of closed) each.open = true;
   });
   addEventListener("afterprint", () => { for (const each of closed) each.open = false; });
+
   bar.hidden = false;
-  read();
+  if (!element(location.hash.slice(1))) read();
   show();
 })();

@@ -1,0 +1,150 @@
+"""What of each case two runs are compared by: its scores, its verdicts, where it belongs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+
+import orjson
+
+from cortex_eval.analysis.rows import figure_of, is_named_for_its_measure
+from cortex_eval.core import RATE, Result
+
+CRITICAL_TAG = "critical"
+"""A case with this tag must not break."""
+_ASKED = ("turns", "history", "context", "passages")
+"""What of a case is asked and hoped for; its labels may change and it stays the same case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseFigures:
+    """One case of one run: every metric as a number, and whether it passed each time."""
+
+    case_id: str
+    cluster: str
+    """Its `cluster_id`, else its own id: the turns of a conversation are never independent of each other."""
+    category: str | None = None
+    tier: int | None = None
+    language: str | None = None
+    tags: tuple[str, ...] = ()
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Each metric, averaged over turns and repeats; what was not scored is absent. Among them `overall_score`,
+    `pass_rate` (the share of repeats that passed), `latency_ms` and `llm_usage_rate`."""
+    by_turn: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    """Of a conversation: the metrics that were scored turn by turn, each turn averaged over repeats."""
+    passes: tuple[bool, ...] = ()
+    """One verdict for each repeat that has one."""
+    error: bool = False
+    """Whether the target or a judge gave no answer in any repeat."""
+    is_critical: bool = False
+    """It is tagged `critical`, or failed a scorer that was named as critical."""
+    fingerprint: str = ""
+    """Of what is asked and expected; empty when the results were read without their cases."""
+    less_is_better: frozenset[str] = frozenset()
+    """Scorers that are reported by a rate of which less is better, such as `hallucination_rate`."""
+
+    @property
+    def verdict(self) -> bool | None:
+        """Passed or failed in every repeat; None when the repeats do not agree or there is none."""
+        return self.passes[0] if len(set(self.passes)) == 1 else None
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it passed in some repeats and failed in others."""
+        return len(set(self.passes)) > 1
+
+
+def case_figures(results: Iterable[Result], *, critical_scorers: Collection[str] = ()) -> dict[str, CaseFigures]:
+    """The figures of every case by its id, from results that come case by case, as the store gives them.
+
+    Only numbers are kept. A repeat with an error has no verdict: an error is never a score.
+    """
+    return {
+        case_id: _figures(list(rows), critical_scorers) for case_id, rows in groupby(results, key=attrgetter("case_id"))
+    }
+
+
+def _figures(rows: list[Result], critical_scorers: Collection[str]) -> CaseFigures:
+    first = rows[0]
+    scored: dict[str, dict[int, list[float]]] = {}
+    failed_critical = False
+    for row in rows:
+        for name, value, passed in _values(row):
+            scored.setdefault(name, {}).setdefault(row.turn, []).append(value)
+            failed_critical |= passed is False and name in critical_scorers
+    turns = {name: {turn: _mean(found) for turn, found in each.items()} for name, each in scored.items()}
+    values = {name: _mean(each.values()) for name, each in turns.items()}
+    overall, passes, has_error = _outcomes(rows)
+    if overall is not None:
+        values["overall_score"] = overall
+    if passes:
+        values["pass_rate"] = _mean(passes)
+    return CaseFigures(
+        case_id=first.case_id,
+        cluster=first.cluster_id if first.cluster_id is not None else first.case_id,
+        category=first.category,
+        tier=first.tier,
+        language=first.language,
+        tags=first.tags,
+        values=values,
+        by_turn={name: each for name, each in turns.items() if any(turn > 0 for turn in each)},
+        passes=passes,
+        error=has_error,
+        is_critical=CRITICAL_TAG in first.tags or failed_critical,
+        fingerprint=case_fingerprint(first.case_json) if first.case_json is not None else "",
+        less_is_better=frozenset(name for row in rows for name in _rates_to_lower(row)),
+    )
+
+
+def case_fingerprint(case_json: bytes) -> str:
+    """Changes with what is asked and expected, not with a case's labels such as its category and tags."""
+    case = orjson.loads(case_json)
+    asked = {name: case[name] for name in _ASKED if case.get(name)}
+    return hashlib.blake2b(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
+
+
+def _values(row: Result) -> Iterator[tuple[str, float, bool | None]]:
+    """Name, value and verdict of everything that was scored in one row."""
+    if len(row.scores_json) > 2:
+        for name, score in orjson.loads(row.scores_json).items():
+            if (value := figure_of(score)) is not None:
+                yield name, value, score.get("passed")
+    if row.latency_ms is not None and row.state != "error_target":
+        yield "latency_ms", row.latency_ms, None
+    if row.reply_json is not None and b'"llm_invoked"' in row.reply_json:
+        invoked = orjson.loads(row.reply_json).get("llm_invoked")
+        if invoked is not None:
+            yield "llm_usage_rate", float(invoked), None
+
+
+def _rates_to_lower(row: Result) -> Iterator[str]:
+    if f'"unit":"{RATE}"'.encode() in row.scores_json:
+        for name, score in orjson.loads(row.scores_json).items():
+            if is_named_for_its_measure(score) and score.get("direction") == "lower":
+                yield name
+
+
+def _outcomes(rows: list[Result]) -> tuple[float | None, tuple[bool, ...], bool]:
+    """The overall score, averaged over turns and then repeats; the verdict of each repeat; whether any had an error."""
+    overall: list[float] = []
+    passes: list[bool] = []
+    has_error = False
+    for _, repeat in groupby(rows, key=attrgetter("repeat")):
+        turns = list(repeat)
+        if any(row.state.startswith("error") for row in turns):
+            has_error = True
+            continue
+        if any(row.state in ("pending", "cancelled") for row in turns):
+            continue
+        if found := [row.overall for row in turns if row.overall is not None]:
+            overall.append(_mean(found))
+        if decided := [row.passed for row in turns if row.passed is not None]:
+            passes.append(all(decided))
+    return (_mean(overall) if overall else None), tuple(passes), has_error
+
+
+def _mean(values: Collection[float]) -> float:
+    return sum(values) / len(values)

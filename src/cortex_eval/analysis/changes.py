@@ -1,0 +1,111 @@
+"""Cases that broke, were mended, fell into error, or cannot be relied on, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cortex_eval.analysis.cases import CaseFigures
+from cortex_eval.core import Direction
+
+Pair = tuple[CaseFigures, CaseFigures]
+History = Sequence[Sequence[Mapping[str, CaseFigures]]]
+"""Groups of runs, each group of one unchanged system: within it the verdicts of a case should agree."""
+_REASONS = 3
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseChange:
+    """One case that broke, was mended, or cannot be relied on."""
+
+    case_id: str
+    category: str | None
+    why: str
+    passes_a: tuple[bool, ...] = ()
+    passes_b: tuple[bool, ...] = ()
+    is_critical: bool = False
+    is_flaky: bool = False
+    """Its verdicts did not agree among repeats, or in earlier runs of the same system."""
+
+
+class Changes(NamedTuple):
+    """The cases of a comparison whose verdicts are worth a look."""
+
+    newly_broken: tuple[CaseChange, ...]
+    newly_fixed: tuple[CaseChange, ...]
+    flaky: tuple[CaseChange, ...]
+    newly_in_error: tuple[CaseChange, ...]
+
+
+def case_changes(pairs: Sequence[Pair], directions: Mapping[str, Direction], history: History = ()) -> Changes:
+    """What became of the verdict of each case.
+
+    Broken and fixed ask for the same verdict in every repeat of a run; where repeats disagree, or earlier runs of the
+    same system did, a case is flaky. One that earlier runs call flaky and that broke is in both lists, never hidden.
+    """
+    broken, fixed, flaky, in_error = [], [], [], []
+    for a, b in pairs:
+        unsteady = _unsteady(a, b, history)
+        if unsteady:
+            flaky.append(_change(a, b, "; ".join(unsteady), is_flaky=True))
+        if a.verdict is True and b.verdict is False:
+            broken.append(_change(a, b, _moved(a, b, directions, worse=True), is_flaky=bool(unsteady)))
+        elif a.verdict is False and b.verdict is True:
+            fixed.append(_change(a, b, _moved(a, b, directions, worse=False), is_flaky=bool(unsteady)))
+        elif b.error and not b.passes and a.passes:
+            in_error.append(_change(a, b, f"{_passed(a.passes)} before, no answer now", is_flaky=bool(unsteady)))
+    return Changes(*map(_ordered, (broken, fixed, flaky, in_error)))
+
+
+def _ordered(changes: list[CaseChange]) -> tuple[CaseChange, ...]:
+    """Critical cases first, then by category, the one with most of them first."""
+    counts = Counter(each.category for each in changes)
+    return tuple(
+        sorted(
+            changes,
+            key=lambda each: (not each.is_critical, -counts[each.category], each.category or "", each.case_id),
+        )
+    )
+
+
+def _change(a: CaseFigures, b: CaseFigures, why: str, *, is_flaky: bool) -> CaseChange:
+    return CaseChange(
+        case_id=b.case_id,
+        category=b.category,
+        why=why,
+        passes_a=a.passes,
+        passes_b=b.passes,
+        is_critical=a.is_critical or b.is_critical,
+        is_flaky=is_flaky,
+    )
+
+
+def _unsteady(a: CaseFigures, b: CaseFigures, history: History) -> list[str]:
+    """Why a case cannot be relied on; empty when nothing says so."""
+    found = [f"{_passed(run.passes)} in {name}" for name, run in (("A", a), ("B", b)) if run.is_mixed]
+    for group in history:
+        verdicts = [run[a.case_id].verdict for run in group if a.case_id in run]
+        if {True, False} <= set(verdicts):
+            found.append(f"passed in {verdicts.count(True)} of {len(verdicts)} runs of the same version")
+    return found
+
+
+def _passed(passes: Sequence[bool]) -> str:
+    return f"passed {sum(passes)} of {len(passes)}"
+
+
+def _moved(a: CaseFigures, b: CaseFigures, directions: Mapping[str, Direction], *, worse: bool) -> str:
+    """The scores that went the same way as the verdict, those that moved most first."""
+    moves = []
+    for name, direction in directions.items():
+        was, now = a.values.get(name), b.values.get(name)
+        if name in ("pass_rate", "overall_score", "latency_ms") or was is None or now is None:
+            continue
+        gain = (now - was) * (1 if direction == "higher" else -1)
+        if (gain < -_SAME) if worse else (gain > _SAME):
+            moves.append((abs(gain), f"{name} {was:.2f} → {now:.2f}"))
+    shown = [text for _, text in sorted(moves, key=lambda each: -each[0])[:_REASONS]]
+    return ", ".join(shown) or ("passed, then failed" if worse else "failed, then passed")

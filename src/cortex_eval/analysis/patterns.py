@@ -1,0 +1,147 @@
+"""Why cases fail: the values that an error analysis is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+Priority = Literal["high", "medium", "low"]
+
+CASES_KEPT = 50
+"""Ids kept with a pattern; its count is always exact."""
+ROOT_CAUSE_MAP: Mapping[str, str] = {
+    "intent_confusion": "Intent patterns need more distinctive keywords",
+    "missing_entity": "Entity extraction regex patterns incomplete",
+    "context_not_retained": "Conversation context not maintained between turns",
+    "edge_case": "Input normalization not handling non-standard formats",
+    "exception": "Error handling incomplete for edge inputs",
+}
+"""Seed 003 §7.3, word for word."""
+OTHER_CAUSES: Mapping[str, str] = {
+    "llm_fallback_failure": "The language model that is asked when the rules find nothing is wrong as well",
+    "tool_selection_error": "The intent is understood, and the wrong tool belongs to it",
+    "label_confusion": "The classes are not told apart by what the question says",
+    "wrong_entity": "Entity extraction takes up what does not belong to the question",
+    "safety_rule": "The reply breaks a rule of the safety file",
+    "judge_error": "A scorer gave no verdict: this is no fault of the target",
+    "scorer_failure": "Replies are worse than this scorer asks for",
+    "language_gap": "One language is served worse than the others",
+    "question_length": "Questions of this length are served worse than the others",
+}
+"""Of the two types that the seed has no cause for, and of ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfusedPair:
+    """One thing that was taken for another."""
+
+    expected: str
+    actual: str
+    count: int
+    """Cases."""
+    cases: tuple[str, ...] = ()
+    """At most 50."""
+    scorer: str = "intent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """One reason for which cases fail, and what would mend it."""
+
+    type: str
+    """One of the seven of seed 003 §7.1, or one of ours such as `safety_rule` and `scorer_failure`."""
+    title: str
+    """What is wrong, in a line."""
+    count: int
+    """Cases that show it."""
+    cases: tuple[str, ...]
+    """Their ids, at most 50 of them, in the order of the dataset."""
+    root_cause: str
+    action: str
+    location: str | None = None
+    """Where to mend it, from `fix_locations:` of the project file."""
+    priority: Priority = "medium"
+    gain: float = 0.0
+    """What a fix would win back of the pass rate: a share of all cases."""
+    score_gain: float | None = None
+    """What it would win back of the overall score; None: not known, as of cases without a score."""
+    evidence: str = ""
+    """One line: the figures behind it."""
+    confusions: tuple[ConfusedPair, ...] = ()
+    """What was taken for what, where labels were compared; most frequent first."""
+    about: tuple[str, ...] = ()
+    """The intents, entity types, tools, rules, scorers and the category that it is about, for `fix_locations:`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As an object of the report file."""
+        return {
+            "type": self.type,
+            "title": self.title,
+            "count": self.count,
+            "cases": list(self.cases),
+            "root_cause": self.root_cause,
+            "suggestion": {"action": self.action, "location": self.location, "priority": self.priority},
+            "gain": self.gain,
+            "score_gain": self.score_gain,
+            "evidence": self.evidence,
+            "confusions": [asdict(pair) for pair in self.confusions],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """Cases that share something and fail more often than the rest, beyond what chance would do."""
+
+    facts: tuple[tuple[str, str], ...]
+    """What they share, such as `("entity", "software")`; two when both together say more than each alone."""
+    cases: int
+    failed: int
+    rate: float
+    low: float
+    high: float
+    """The 95 % interval of the rate (Wilson)."""
+    rest_rate: float
+    """Of all other cases."""
+    p_value: float
+    """One-sided, after Holm over all slices that were looked at."""
+    gain: float
+    """What the pass rate would win if these failed no more often than the rest: a share of all cases."""
+    unit: Literal["cases", "turns"] = "cases"
+    same_as: tuple[str, ...] = ()
+    """Other facts that hold for nearly the same cases."""
+
+    @property
+    def title(self) -> str:
+        """What they share, in words."""
+        return " and ".join(f"{name} {value}" for name, value in self.facts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As an object of the report file."""
+        return {**asdict(self), "facts": [{"name": name, "value": value} for name, value in self.facts]}
+
+
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return "none" if share == 0 else "under 1 %" if share < 0.005 else f"{100 * share:.0f} %"
+
+
+def locate(patterns: tuple[Pattern, ...], locations: Mapping[str, str]) -> tuple[Pattern, ...]:
+    """The patterns with the places that `fix_locations:` names for them.
+
+    The most particular entry counts: an intent, entity type, tool, rule, scorer or category before a root cause, and
+    that before a type. Case and `-`, `_` and spaces in names make no difference.
+    """
+    known = {_plain(name): path for name, path in locations.items()}
+    return tuple(
+        replace(each, location=next((known[name] for name in _names_of(each) if name in known), None))
+        for each in patterns
+    )
+
+
+def _names_of(pattern: Pattern) -> list[str]:
+    return [_plain(name) for name in (*pattern.about, pattern.root_cause, pattern.type)]
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.replace("-", " ").replace("_", " ").casefold().split())

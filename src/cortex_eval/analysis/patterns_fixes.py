@@ -1,0 +1,231 @@
+"""What a pattern is called and what would mend it: title, action, priority and the figures in a line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from cortex_eval.analysis.patterns import Priority
+from cortex_eval.analysis.patterns_blame import NOTHING, Key
+from cortex_eval.analysis.patterns_gather import Entry
+from cortex_eval.analysis.patterns_groups import Group
+
+SHOWN = 3
+"""Values, pairs or reasons named in one line."""
+
+
+class _Faults(NamedTuple):
+    """What a pattern is made of."""
+
+    keys: Sequence[Key]
+    entries: Mapping[Key, Entry]
+    details: Counter[str]
+    name: str
+    """The entity type or the scorer that it is about; empty: neither."""
+
+    @property
+    def commonest(self) -> str:
+        """What is said most often; empty when nothing is."""
+        return self.details.most_common(1)[0][0] if self.details else ""
+
+
+class Words(NamedTuple):
+    """What is said of a pattern."""
+
+    title: str
+    action: str
+    priority: Priority
+    evidence: str = ""
+    about: tuple[str, ...] = ()
+
+
+def confusion_words(type_: str, group: Group, counts: Mapping[tuple[str, str], int]) -> Words:
+    """Of labels or tools that are taken for others; the action is seed 003 §7.4's for intents."""
+    noun = {"intent_confusion": "intent", "label_confusion": "label", "tool_selection_error": "tool"}[type_]
+    first = group.pairs[0]
+    others = list(dict.fromkeys(pair[1 if group.side == "expected" else 0] for pair in group.pairs))
+    many = named(others)
+    if group.side == "expected":
+        title = f"{group.name} is taken for {many}" if group.name != NOTHING else f"No {noun} is right, and got {many}"
+    else:
+        verb = "is" if len(others) == 1 else "are"
+        title = f"{many} {verb} taken for {group.name}" if group.name != NOTHING else f"No {noun} is found for {many}"
+    counts = {pair: counts[pair] for pair in group.pairs}
+    about = tuple(name for name in (group.name, *others) if name != NOTHING)[:20]
+    priority: Priority = "medium" if type_ == "tool_selection_error" else "high"
+    return Words(title, _confusion_action(type_, noun, first), priority, pairs_line(counts), about)
+
+
+def pairs_line(counts: Mapping[tuple[str, str], int]) -> str:
+    """The commonest pairs with how many cases show them."""
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    line = ", ".join(f"{expected} → {found} {count}" for (expected, found), count in ordered[:SHOWN])
+    more = len(ordered) - SHOWN
+    return line + (f" and {more} more {'pair' if more == 1 else 'pairs'}" if more > 0 else "")
+
+
+def _confusion_action(type_: str, noun: str, pair: tuple[str, str]) -> str:
+    expected, found = pair
+    if type_ == "tool_selection_error":
+        return f"Map the intent to {expected}" + (f", not to {found}" if found != NOTHING else ": no tool is called")
+    if expected == NOTHING:
+        return f"Turn down what is out of scope: ask for more before {found} is stated"
+    if found == NOTHING:
+        return f"Add patterns for {expected}: no {noun} is found"
+    return f"Add distinctive patterns for {expected} vs {found}"
+
+
+def words_of(type_: str, keys: Sequence[Key], entries: Mapping[Key, Entry], *, name: str = "") -> Words:
+    """Of every other pattern; `name`: the entity type or the scorer that it is about."""
+    details: Counter[str] = Counter()
+    for key in keys:
+        details.update(entries[key].details)
+    return _WORDS[type_](_Faults(keys, entries, details, name))
+
+
+def named(names: Sequence[str]) -> str:
+    """Some names in a line, with how many more there are."""
+    more = len(names) - SHOWN
+    listed = list(names[:SHOWN])
+    if more > 0:
+        return f"{', '.join(listed)} and {more} more"
+    return " and ".join(listed) if len(listed) < 3 else f"{', '.join(listed[:-1])} and {listed[-1]}"
+
+
+def counted(counts: Counter[str], shown: int = SHOWN) -> str:
+    """The commonest of these with how often they came up."""
+    return ", ".join(f"{text} ({count})" for text, count in counts.most_common(shown))
+
+
+def _context(_: _Faults) -> Words:
+    return Words(
+        "What was said before is lost",
+        "Carry the entities of earlier turns over to turns that refer to them",
+        "high",
+        evidence="turns that need context, with none of its entities",
+    )
+
+
+def _fallback(of: _Faults) -> Words:
+    return Words(
+        "The language model was asked, and got the intent wrong",
+        "Give the model the intents with an example each, and let it say that it does not know",
+        "medium",
+        evidence=f"most often: {counted(of.details)}" if of.details else "",
+        about=("llm",),
+    )
+
+
+def _edge(of: _Faults) -> Words:
+    kinds = Counter({key[1]: len(of.entries[key].cases) for key in of.keys})
+    commonest = kinds.most_common(1)[0][0]
+    return Words(
+        "Unusual questions are not understood",
+        f"Normalise the input before it is read: {commonest}",
+        "medium",
+        evidence=counted(kinds),
+        about=("edge_cases",),
+    )
+
+
+def _exception(of: _Faults) -> Words:
+    kind = of.keys[0][1]
+    return Words(
+        f"The target gives no reply: {kind}",
+        f"Handle what ends in {kind}, and answer all the same",
+        "high",
+        evidence=f"most often: {of.commonest}" if of.commonest else "",
+        about=(kind,),
+    )
+
+
+def _judge(of: _Faults) -> Words:
+    kind = of.keys[0][1]
+    return Words(
+        f"A scorer gives no verdict: {kind}",
+        "Mend the scorer or its model, then: cortex rescore RUN",
+        "high",
+        evidence=f"most often: {of.commonest}" if of.commonest else "",
+        about=(kind,),
+    )
+
+
+def _tool(of: _Faults) -> Words:
+    return Words(
+        "The intent is right, and the tool is not",
+        "Compare the map from intents to tools with what is expected",
+        "medium",
+        evidence=pairs_line({(key[2], key[3]): len(of.entries[key].cases) for key in of.keys}),
+    )
+
+
+def _missing(of: _Faults) -> Words:
+    values: Counter[str] = Counter()
+    for detail, count in of.details.items():
+        key, _, value = detail.partition(" = ")
+        if key == of.name:
+            values[value] += count
+    empty = len({case for key in of.keys if key[2] == "nothing" for case in of.entries[key].cases})
+    parts = [f"most missed: {counted(values)}" if values else ""]
+    parts.append(f"nothing at all was extracted in {empty}" if empty else "")
+    return Words(
+        f"The entity {of.name} is not extracted",
+        f"Add regex for '{of.name}' extraction",
+        "high",
+        evidence="; ".join(filter(None, parts)),
+        about=(of.name,),
+    )
+
+
+def _wrong(of: _Faults) -> Words:
+    return Words(
+        f"The entity {of.name} is extracted where it does not belong",
+        f"Let '{of.name}' be extracted only where it is said of what is asked for",
+        "medium",
+        evidence=f"most often: {counted(of.details)}",
+        about=(of.name,),
+    )
+
+
+def _safety(of: _Faults) -> Words:
+    _type, scorer, rule, severity = of.keys[0]
+    return Words(
+        f"Rule {rule} of {scorer} is broken",
+        f"Make replies keep the rule {rule}" + (f": {of.commonest}" if of.commonest else ""),
+        "high" if severity in ("critical", "high") else "medium",
+        evidence=f"severity {severity}" if severity else "",
+        about=(rule, scorer),
+    )
+
+
+def _scorer(of: _Faults) -> Words:
+    once = [key for key in of.keys if key[0] != "scorer_failure"]
+    if len(once) == len(of.keys):
+        title, evidence = f"{of.name} fails in {len(of.keys)} further ways", "such as " + _examples(once, of.details)
+    else:
+        title = f"{of.name} fails: {of.commonest}" if of.commonest else f"{of.name} fails"
+        evidence = " / ".join(f"{count} × {text}" for text, count in of.details.most_common(SHOWN))
+    return Words(
+        title, f"Read the cases that fail {of.name}, the commonest reason first", "medium", evidence, (of.name,)
+    )
+
+
+def _examples(keys: Sequence[Key], details: Counter[str]) -> str:
+    if keys[0][0].endswith("_confusion"):
+        return ", ".join(f"{key[2]} → {key[3]}" for key in keys[:SHOWN])
+    return ", ".join(list(details)[:SHOWN])
+
+
+_WORDS: Mapping[str, Callable[[_Faults], Words]] = {
+    "context_not_retained": _context,
+    "llm_fallback_failure": _fallback,
+    "edge_case": _edge,
+    "exception": _exception,
+    "judge_error": _judge,
+    "tool_selection_error": _tool,
+    "missing_entity": _missing,
+    "wrong_entity": _wrong,
+    "safety_rule": _safety,
+    "scorer_failure": _scorer,
+}

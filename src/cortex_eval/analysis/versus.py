@@ -1,0 +1,277 @@
+"""Two or more stored runs, each against the first: what is compared, what is not, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from cortex_eval.analysis.cases import CaseFigures, case_figures
+from cortex_eval.analysis.changes import CaseChange
+from cortex_eval.analysis.gate import GateSettings
+from cortex_eval.analysis.paired import Comparison, PairedMetric, compare_cases, judge_together
+from cortex_eval.analysis.report import Metric
+from cortex_eval.core import Direction, InputError, Result, RunRecord
+
+VersusVerdict = Literal["worse", "within allowance", "better", "no difference seen"]
+ReadResults = Callable[[RunRecord, bool], Iterable[Result]]
+"""The results of a run, case by case; with their cases or without."""
+EARLIER_RUNS = 3
+"""Of the same system, that are looked at for flaky cases."""
+_LESS_IS_BETTER = ("latency_ms", "llm_usage_rate")
+_LAST = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versus:
+    """Runs beside the first of them."""
+
+    runs: tuple[RunRecord, ...]
+    comparisons: tuple[Comparison, ...]
+    """One for each run after the first; all that was tested was adjusted together."""
+    notes: tuple[str, ...]
+    """What a reader must know of what was compared."""
+    level: float
+
+    @property
+    def verdict(self) -> VersusVerdict:
+        """Worse where any run is; better where none is and any metric of any run improved."""
+        if any(each.regressions or each.regressed_categories for each in self.comparisons):
+            return "worse"
+        found = {metric.verdict for each in self.comparisons for metric in each.metrics.values() if metric.is_telling}
+        if "worse" in found:
+            return "within allowance"
+        return "better" if "better" in found else "no difference seen"
+
+    @property
+    def exit_code(self) -> int:
+        """1 when a later run is worse than the first by more than is allowed and by more than chance."""
+        return 1 if self.verdict == "worse" else 0
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON
+        """The comparison as JSON holds it; of more than two runs, the second stands at the top and all below."""
+        names = [_label(place) for place in range(len(self.runs))]
+        documents = [
+            {"a": names[0], "b": name, **_document(each)}
+            for name, each in zip(names[1:], self.comparisons, strict=True)
+        ]
+        several = {"comparisons": documents} if len(documents) > 1 else {}
+        return {
+            "runs": [{"name": name, **_facts(run)} for name, run in zip(names, self.runs, strict=True)],
+            **documents[0],
+            **several,
+            "level": self.level,
+            "notes": list(self.notes),
+            "verdict": self.verdict,
+            "exit_code": self.exit_code,
+        }
+
+
+def compare_runs(
+    runs: Sequence[RunRecord], read: ReadResults, *, gate: GateSettings, earlier: Sequence[RunRecord] = ()
+) -> Versus:
+    """Every run after the first against the first, two-sided, with Holm's adjustment over all of it.
+
+    `gate` says how much worse a metric may get and at which level. Among `earlier` runs, those of a system that states
+    the same version, on the same dataset, show which cases are flaky.
+    """
+    first, *others = runs
+    with_cases = any(run.dataset.version != first.dataset.version for run in others)
+    a = case_figures(read(first, with_cases))
+    comparisons: list[Comparison] = []
+    notes: list[str] = []
+    for place, run in enumerate(others, 1):
+        b = case_figures(read(run, with_cases))
+        directions = directions_of(a, b)
+        history = _history(first, run, a, b, read, earlier)
+        allowed = allowed_worsening(gate, directions)
+        found = compare_cases(a, b, directions=directions, level=gate.level, allowed=allowed, history=history)
+        if not found.cases:
+            raise InputError(
+                f"Runs {first.id} and {run.id} have no case in common, so there is nothing to compare: "
+                f"{first.dataset.name} and {run.dataset.name}."
+            )
+        comparisons.append(found)
+        notes += _notes(first, run, found, _label(place))
+    return Versus(
+        runs=tuple(runs),
+        comparisons=adjusted_together(comparisons) if len(others) > 1 else tuple(comparisons),
+        notes=(*_states(runs), *notes),
+        level=gate.level,
+    )
+
+
+def allowed_worsening(gate: GateSettings, directions: Mapping[str, Direction]) -> dict[str, float]:
+    """How much worse each metric may get; a metric that the gate does not judge is absent."""
+    allowed = {}
+    for name, direction in directions.items():
+        unit = "ms" if name == "latency_ms" else ""
+        metric = Metric(mean=0.0, low=None, high=None, scored=0, total=0, unit=unit, direction=direction)
+        allowance = gate.allowance(metric, name)
+        limit = (allowance.drop if direction == "higher" else allowance.rise) if allowance else None
+        if limit is not None:
+            allowed[name] = limit
+    return allowed
+
+
+def directions_of(*figures: Mapping[str, CaseFigures]) -> dict[str, Direction]:
+    """Every metric of any run, scorers first, and which way each is better."""
+    names = dict.fromkeys(name for each in figures for case in each.values() for name in case.values)
+    ordered = [name for name in names if name not in _LAST] + [name for name in _LAST if name in names]
+    lower = {*_LESS_IS_BETTER, *(name for each in figures for case in each.values() for name in case.less_is_better)}
+    return {name: "lower" if name in lower else "higher" for name in ordered}
+
+
+def adjusted_together(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """The same comparisons with Holm's adjustment over the metrics of all of them, and over all their categories."""
+    level, alternative = comparisons[0].level, comparisons[0].alternative
+
+    def judged(parts: Sequence[Sequence[PairedMetric]]) -> Iterator[list[PairedMetric]]:
+        found = iter(judge_together([each for part in parts for each in part], level=level, alternative=alternative))
+        for part in parts:
+            yield [next(found) for _ in part]
+
+    metrics = judged([list(each.metrics.values()) for each in comparisons])
+    categories = judged([[part.metric for part in each.categories] for each in comparisons])
+    return tuple(
+        replace(
+            each,
+            metrics={metric.name: metric for metric in whole},
+            categories=tuple(replace(old, metric=new) for old, new in zip(each.categories, parts, strict=True)),
+        )
+        for each, whole, parts in zip(comparisons, metrics, categories, strict=True)
+    )
+
+
+def _history(
+    first: RunRecord,
+    run: RunRecord,
+    a: Mapping[str, CaseFigures],
+    b: Mapping[str, CaseFigures],
+    read: ReadResults,
+    earlier: Sequence[RunRecord],
+) -> list[list[Mapping[str, CaseFigures]]]:
+    """Runs of one unchanged system each: only a stated version says that a system did not change."""
+    same_system = _system(first) == _system(run)
+    groups = []
+    for one, figures in ((first, a), (run, b))[same_system:]:
+        if one.target_version is None:
+            continue
+        found = [
+            case_figures(read(each, False))
+            for each in [each for each in earlier if _system(each) == _system(one) and each not in (first, run)][
+                :EARLIER_RUNS
+            ]
+        ]
+        groups.append([*found, *([] if same_system else [figures])])
+    return groups
+
+
+def _system(run: RunRecord) -> tuple[object, ...]:
+    return run.target_name, run.target_kind, run.target_version, run.dataset.version, run.status
+
+
+def _states(runs: Sequence[RunRecord]) -> Iterator[str]:
+    """What is to be known of each run on its own."""
+    for place, run in enumerate(runs):
+        selection = run.manifest.get("selection") or {}
+        if run.status != "completed":
+            yield f"{_label(place)} is {run.status} and not complete: what it has not asked is not compared."
+        if selection.get("probabilities"):
+            chosen = f"{selection.get('chosen', run.cases):,} of {selection.get('matching', run.dataset.cases):,} cases"
+            yield f"{_label(place)} is a sample of {chosen}: only these are compared."
+
+
+def _notes(first: RunRecord, run: RunRecord, found: Comparison, label: str) -> Iterator[str]:
+    """What is to be known of a pair of runs."""
+    uncompared = [
+        f"{count:,} {words}"
+        for count, words in (
+            (found.changed, "changed"),
+            (found.only_a, "only in A"),
+            (found.only_b, f"only in {label}"),
+        )
+        if count
+    ]
+    if first.dataset.version != run.dataset.version:
+        rest = f"; {', '.join(uncompared)}" if uncompared else ""
+        yield f"The datasets of A and {label} differ: {found.cases:,} cases are the same in both{rest}."
+    elif uncompared:
+        yield f"{found.cases:,} cases are in both A and {label}; {', '.join(uncompared)}."
+    if found.newly_in_error:
+        yield (
+            f"{len(found.newly_in_error):,} of them had a verdict in A and ended in an error in {label}: "
+            "they count neither as broken nor as passed."
+        )
+    changed = _changed_scorers(first, run)
+    if changed:
+        yield f"Scored in another way in {label}, so that they may differ for that alone: {', '.join(changed)}."
+
+
+def _changed_scorers(first: RunRecord, run: RunRecord) -> list[str]:
+    """Scorers whose version, settings or threshold are not the same in both runs."""
+    before, now = first.manifest.get("scorers") or {}, run.manifest.get("scorers") or {}
+    changed = [name for name, described in before.items() if name in now and now[name] != described]
+    if first.manifest.get("passing_threshold") != run.manifest.get("passing_threshold"):
+        changed.append("passing_threshold")
+    return changed
+
+
+def _label(place: int) -> str:
+    """A, B, C … for the runs in the order in which they were named."""
+    return chr(ord("A") + place) if place < 26 else f"run {place + 1}"
+
+
+def _facts(run: RunRecord) -> dict[str, Any]:  # Any: JSON
+    return {
+        "id": run.id,
+        "suite": run.suite,
+        "status": run.status,
+        "target": run.target_name,
+        "target_version": run.target_version,
+        "dataset": {"name": run.dataset.name, "version": run.dataset.version},
+        "started": run.started or run.created,
+        "git": run.manifest.get("git") or {},
+    }
+
+
+def _document(found: Comparison) -> dict[str, Any]:  # Any: JSON
+    return {
+        "cases": found.cases,
+        "only_a": found.only_a,
+        "only_b": found.only_b,
+        "changed": found.changed,
+        "metrics": {name: _metric(each) for name, each in found.metrics.items()},
+        "categories": [
+            {
+                "category": each.category,
+                "metric": each.metric.name,
+                **_metric(each.metric),
+                "newly_broken": each.newly_broken,
+                "newly_fixed": each.newly_fixed,
+            }
+            for each in found.categories
+        ],
+        **{
+            name: list(map(_change, getattr(found, name)))
+            for name in ("newly_broken", "newly_fixed", "flaky", "newly_in_error")
+        },
+        "repeats": {
+            "a": asdict(found.repeats_a) if found.repeats_a else None,
+            "b": asdict(found.repeats_b) if found.repeats_b else None,
+        },
+    }
+
+
+def _metric(metric: PairedMetric) -> dict[str, Any]:  # Any: JSON
+    left_out = ("name", "noise", "per_case")
+    fields = {name: value for name, value in asdict(metric).items() if name not in left_out}
+    return {**fields, "is_regression": metric.is_regression}
+
+
+def _change(change: CaseChange) -> dict[str, Any]:  # Any: JSON
+    return {
+        **asdict(change),
+        "passes_a": list(change.passes_a),
+        "passes_b": list(change.passes_b),
+    }

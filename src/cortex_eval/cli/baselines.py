@@ -1,0 +1,190 @@
+"""`cortex baseline`: the runs, and the figures made elsewhere, that later runs are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cortex_eval.analysis import read_baseline
+from cortex_eval.cli.options import (
+    config_option,
+    cut,
+    hint,
+    json_option,
+    make_folder,
+    open_project,
+    out,
+    output_option,
+    print_json,
+    table,
+    when,
+)
+from cortex_eval.cli.shown import report_of
+from cortex_eval.core import InputError, redact_bytes, to_json
+from cortex_eval.outcome import ANCHOR, keep_baseline, name_run
+from cortex_eval.reports import with_config, write_atomically
+
+suite_option = click.option("--suite", default="", help="Of this suite (default: the newest one).")
+anchor_option = click.option(
+    "--anchor", is_flag=True, help=f"Pin it (default name: {ANCHOR}): it never moves by itself."
+)
+
+
+@click.group()
+def baseline() -> None:
+    """Name a run as what later ones are compared with."""
+
+
+@baseline.command("set")
+@click.argument("run_id", metavar="RUN")
+@click.option("--name", help="What to call it (default: default).")
+@anchor_option
+@output_option
+@config_option
+@json_option
+def set_baseline(
+    run_id: str, name: str | None, anchor: bool, output_dir: Path | None, config: Path | None, as_json: bool
+) -> None:
+    """Make RUN the baseline of its suite."""
+    name = name or (ANCHOR if anchor else "default")
+    with open_project(config) as here:
+        made = report_of(here.store, run_id)
+        kept = name_run(here.store, made, name, is_pinned=anchor)
+        path = (output_dir or here.output_dir) / "baseline.json"
+        make_folder(path.parent)
+        write_atomically(path, [redact_bytes(to_json(kept))])
+    if as_json:
+        print_json({"name": name, "suite": made.run.suite, "run": made.run.id, "file": str(path)})
+        return
+    out(f"Run {made.run.id} is the {'anchor' if anchor else 'baseline'} {name!r} of {made.run.suite}.")
+    hint(f"Written: {path}")
+    hint(_how_to_compare(name, with_config(f"cortex run {made.run.suite} --baseline {name}", made.run), anchor=anchor))
+
+
+def _how_to_compare(name: str, command: str, *, anchor: bool) -> str:
+    if not anchor:
+        return f"Compare: {command}"
+    if name == ANCHOR:
+        return "Every run that is compared with a baseline is held against it too."
+    return f"Hold runs against it too with `gate: {{anchor: {name}}}` in the project file."
+
+
+@baseline.command("show")
+@click.argument("name", default="default")
+@suite_option
+@config_option
+@json_option
+def show_baseline(name: str, suite: str, config: Path | None, as_json: bool) -> None:
+    """The figures of a baseline."""
+    with open_project(config) as here:
+        found = _found(here.store, name, suite)
+    if as_json:
+        print_json(found)
+    else:
+        out(_text(name, found))
+
+
+@baseline.command("list")
+@config_option
+@json_option
+def list_baselines(config: Path | None, as_json: bool) -> None:
+    """Every baseline."""
+    with open_project(config) as here:
+        rows = here.store.baselines.all()
+    if as_json:
+        print_json([dict(zip(("name", "suite", "run", "created", "pinned"), row, strict=True)) for row in rows])
+    elif not rows:
+        hint("There are no baselines yet. Make one: cortex baseline set latest")
+    else:
+        shown = [
+            [cut(row.name, 20), cut(row.suite, 20), row.run_id or "–", when(row.created), "anchor" * row.is_pinned]
+            for row in rows
+        ]
+        out(table(shown, header=["name", "suite", "run", "set (UTC)", ""]))
+
+
+@baseline.command("export")
+@click.argument("name", default="default")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write (default: print it).")
+@suite_option
+@config_option
+def export_baseline(name: str, output: Path | None, suite: str, config: Path | None) -> None:
+    """Write a baseline as a `baseline.json`, for another store or another tool."""
+    with open_project(config) as here:
+        found = {key: value for key, value in _found(here.store, name, suite).items() if key != "pinned"}
+    if output is None:
+        print_json(found)
+        return
+    make_folder(output.parent)
+    write_atomically(output, [to_json(found)])
+    hint(f"Written: {output}")
+
+
+@baseline.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", help="What to call it (default: default).")
+@click.option("--suite", default="", help="Its suite (default: the one that it names, or the only one there is).")
+@anchor_option
+@config_option
+@json_option
+def import_baseline(file: Path, name: str | None, suite: str, anchor: bool, config: Path | None, as_json: bool) -> None:
+    """Take a `baseline.json` that was made elsewhere: ours, a report file, or one with only the overall figures."""
+    name = name or (ANCHOR if anchor else "default")
+    document = _read(file, name)
+    figures = len(read_baseline(document, name=name).values)
+    suite = suite or str(document.get("suite") or "") or _only_suite(config, file)
+    with open_project(config, create=True) as here:
+        keep_baseline(here.store, name, suite, document, is_pinned=anchor)
+    if as_json:
+        print_json({"name": name, "suite": suite, "figures": figures})
+    else:
+        out(f"{file} is the {'anchor' if anchor else 'baseline'} {name!r} of {suite}: {figures} figures.")
+
+
+def _read(file: Path, name: str) -> dict[str, Any]:  # Any: JSON, checked here
+    import orjson
+
+    try:
+        document = orjson.loads(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}.") from error
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{file}:{error.lineno}: this is not JSON: {error.msg}.") from error
+    read_baseline(document, name=name, source=str(file))
+    return {key: value for key, value in document.items() if key not in ("results", "test_results")}
+
+
+def _only_suite(config: Path | None, file: Path) -> str:
+    """The suite that must be meant."""
+    from cortex_eval.config import load_project
+
+    suites = load_project(config, keep_problems=True).model.suites
+    if len(suites) != 1:
+        raise InputError(f"{file} names no suite. Name it: --suite {next(iter(suites), 'NAME')}")
+    return next(iter(suites))
+
+
+def _found(store: Any, name: str, suite: str) -> dict[str, Any]:  # Any: the Store, and JSON
+    found = store.baselines.find(name, suite)
+    if found is None:
+        raise InputError(f"There is no baseline {name!r}. Make one: cortex baseline set RUN --name {name}")
+    return dict(found)
+
+
+def _text(name: str, kept: Mapping[str, Any]) -> str:  # Any: JSON
+    """A baseline as people read it."""
+    values, metrics = read_baseline(kept, name=name).values, kept.get("metrics") or {}
+    rows = []
+    for figure, value in values.items():
+        found = metrics.get(figure)
+        each: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+        interval = "" if each.get("low") is None else f"[{each['low']:.3f}, {each['high']:.3f}]"
+        scored = f"{each['scored']}/{each['total']}" if "scored" in each else "–"
+        rows.append([figure, f"{each.get('mean', value):.3f}", interval, scored])
+    made = f", {when(str(kept['timestamp']))} UTC" if kept.get("timestamp") else ""
+    what = f"Baseline {name!r} of {kept.get('suite') or '–'}: run {kept.get('run_id') or '–'}{made}"
+    pinned = "\nIt is an anchor: it moves only with `cortex baseline set RUN --anchor`." if kept.get("pinned") else ""
+    return f"{what}{pinned}\n\n{table(rows, header=['figure', 'mean', 'interval', 'scored'], right=(1, 3))}"

@@ -1,0 +1,256 @@
+"""What a pull request and a build page show: a comment of base against head, annotations, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from cortex_eval.analysis import OVERALL_NAMES, Comparison, Report, Unscored, result_row
+from cortex_eval.core import Problem, Result, redact
+from cortex_eval.reports.error_analysis import top_fixes
+from cortex_eval.reports.junit import cases_of, missed_scores, outcome_of
+from cortex_eval.reports.systems import p_words
+from cortex_eval.reports.text import as_code, as_plain, cut, visible
+from cortex_eval.reports.words import (
+    TITLES,
+    figure_rows,
+    interval_of,
+    mean_of,
+    number,
+    plural,
+    target_label,
+    telling_checks,
+    verdict_words,
+)
+
+COMMENT_FILE = "pr_comment.md"
+CASES_SHOWN = 10
+CASES_ANNOTATED = 5
+MOST_ANNOTATIONS = 10
+"""Of one kind: GitHub shows no more of a step."""
+LONGEST_SUMMARY = 1_000_000
+"""Bytes; GitHub takes 1 MiB of a step and drops the whole of a longer one."""
+Kind = Literal["error", "warning", "notice"]
+
+
+def annotation(kind: Kind, message: str, *, title: str = "", file: str = "", line: int | None = None) -> str:
+    """A workflow command that GitHub shows beside the build, and beside the line of a file if one is named."""
+    found = {"title": title, "file": file, "line": str(line) if line else ""}
+    properties = ",".join(f"{name}={_property(visible(value))}" for name, value in found.items() if value)
+    return f"::{kind}{f' {properties}' if properties else ''}::{_data(visible(message))}"
+
+
+def report_annotations(report: Report) -> list[str]:
+    """What of a run deserves an annotation: the checks that decided, errors, and the first cases that failed."""
+    where = f"{report.run.suite} on {target_label(report)}"
+    title = f"Cortex: {TITLES[report.gate.verdict]} ({where})"
+    if report.gate.verdict == "passed":
+        return [annotation("notice", verdict_words(report).sentence, title=title)]
+    kind: Kind = "error" if report.exit_code else "warning"
+    found = [annotation(kind, check.reason, title=title) for check in telling_checks(report)]
+    found += [
+        annotation("warning", f"{count} × {name}. {report.error_messages.get(name, '')}", title=f"Cortex: {where}")
+        for name, count in report.error_kinds.items()
+    ]
+    failed = (each for each in _bad_cases(report) if each[1] == "failed")
+    return found + [
+        annotation("warning", why, title=f"Cortex: case {name} failed ({where})")
+        for name, _, why in islice(failed, CASES_ANNOTATED)
+    ]
+
+
+def as_shown(annotations: Sequence[str]) -> list[str]:
+    """The annotations without those that GitHub would drop: it shows only so many of a kind."""
+    kinds = [line.removeprefix("::").partition(" ")[0].partition(":")[0] for line in annotations]
+    return [line for place, line in enumerate(annotations) if kinds[:place].count(kinds[place]) < MOST_ANNOTATIONS]
+
+
+def problem_annotations(problems: Sequence[Problem]) -> list[str]:
+    """Mistakes in the project file or a dataset, each beside its line."""
+    return [
+        annotation("error", each.message, title="Cortex: invalid input", file=each.file, line=each.line)
+        for each in problems
+    ]
+
+
+def comment_marker(suite: str) -> str:
+    """The hidden first line by which a later build finds its comment and replaces it."""
+    return f"<!-- cortex-eval: {_data(visible(suite)).replace('--', '-%2D')} -->"
+
+
+def render_comment(reports: Sequence[Report], compared: Mapping[str, Comparison] | None = None) -> str:
+    """A comment for a pull request: the verdict, every metric of the baseline beside this run's, what failed.
+
+    `compared` holds, by run, how it went case by case against its baseline, where the cases of that are known.
+    """
+    suite = reports[0].run.suite
+    worst = max(reports, key=lambda report: report.exit_code)
+    lines = [comment_marker(suite), f"### Cortex: {TITLES[worst.gate.verdict]}, {as_code(suite)}", ""]
+    for report in reports:
+        if len(reports) > 1:
+            lines += [f"#### {as_code(target_label(report))}", ""]
+        lines += _comment_on(report, (compared or {}).get(report.run.id))
+    return redact("\n".join(lines) + "\n")
+
+
+def step_summary(documents: Sequence[str]) -> str:
+    """Markdown texts as one job summary, cut at a line where GitHub would drop all of it."""
+    text = "\n".join(documents)
+    data = text.encode()
+    if len(data) <= LONGEST_SUMMARY:
+        return text
+    kept = data[:LONGEST_SUMMARY].decode(errors="ignore").rpartition("\n")[0]
+    return f"{kept}\n\nThe summary was cut here. The report files have all of it.\n"
+
+
+def step_outputs(report: Report, exit_code: int, files: Mapping[str, Path]) -> dict[str, str]:
+    """What later steps of a build can use, by name: one line each; of several targets, the one that did worst."""
+    score, rate = report.totals.overall_score, report.totals.pass_rate
+    found = {
+        "verdict": report.gate.verdict,
+        "exit-code": str(exit_code),
+        "score": "" if score is None else f"{score:.4f}",
+        "pass-rate": "" if rate is None else f"{rate:.4f}",
+        "run": report.run.id,
+        **{name: str(path) for name, path in files.items()},
+    }
+    return {name: " ".join(visible(value).split()) for name, value in found.items()}
+
+
+def _comment_on(report: Report, paired: Comparison | None) -> Iterator[str]:
+    words = verdict_words(report)
+    sign = {0: "✓"}.get(report.exit_code, "✕") if report.gate.verdict != "inconclusive" else "?"
+    yield f"{sign} **{words.title}.** {_said(' '.join((words.sentence, *words.beside)))}"
+    yield ""
+    yield from _figures(report, paired)
+    yield from _changed(paired)
+    yield from _broken(report)
+    yield from _fixes(report)
+    yield _provenance(report)
+    yield ""
+
+
+def _figures(report: Report, paired: Comparison | None) -> Iterator[str]:
+    """Every metric of the run, with the baseline's before it where there is a baseline."""
+    compared = report.baseline_comparison or {}
+    worse = {each.name for each in report.regressions}
+    base = [f"Base {as_code(report.baseline.name)}"] if report.baseline else []
+    change = ["Change"] if report.baseline else []
+    yield f"| {' | '.join(['', 'Metric', *base, 'Head', 'Scored', *change])} |"
+    yield f"|---|---|{'---:|' * len(base)}---:|---:|{'---:|' * len(change)}"
+    for name, metric in figure_rows(report):
+        if isinstance(metric, Unscored):
+            head, scored, unit = "–", f"0/{metric.total}", ""
+        else:
+            head, unit = f"{mean_of(metric)} {interval_of(metric)}".rstrip(), metric.unit
+            scored = f"{metric.scored}/{metric.total}"
+        found = compared.get(OVERALL_NAMES.get(name, name))
+        was = [number(found.baseline if found else None, unit)] if base else []
+        diff = [_signed(found.diff if found else None, unit) + _spread(name, paired, unit)] if base else []
+        yield f"| {' | '.join(['✕' if name in worse else '', as_code(name), *was, head, scored, *diff])} |"
+    if report.baseline is None:
+        yield ""
+        yield "No baseline was named, so nothing is compared: `cortex ci --baseline NAME`."
+    yield ""
+
+
+def _spread(name: str, paired: Comparison | None, unit: str) -> str:
+    """How sure a change is, over the cases that both runs have."""
+    found = paired.metrics.get(name) if paired else None
+    if found is None or found.low is None or found.adjusted_p is None:
+        return ""
+    return f" [{_signed(found.low, unit)}, {_signed(found.high, unit)}], p {p_words(found.adjusted_p)}"
+
+
+def _changed(paired: Comparison | None) -> Iterator[str]:
+    if paired is None:
+        return
+    yield f"Case by case, over {paired.cases} {plural('case', paired.cases)} of both:"
+    yield ""
+    kinds = (("broken", paired.newly_broken), ("fixed", paired.newly_fixed), ("in error", paired.newly_in_error))
+    for name, changes in kinds:
+        shown = ", ".join(as_code(each.case_id, 80) for each in changes[:CASES_SHOWN])
+        rest = f" and {len(changes) - CASES_SHOWN} more" if len(changes) > CASES_SHOWN else ""
+        yield f"- newly {name}: {len(changes)}" + (f" ({shown}{rest})" if changes else "")
+    yield ""
+
+
+def _fixes(report: Report) -> Iterator[str]:
+    fixes = top_fixes(report) if report.exit_code else []
+    if fixes:
+        yield "What to mend first, by what it would win back of the pass rate:"
+        yield ""
+    for place, fix in enumerate(fixes, 1):
+        where = f" in {as_code(fix.where)}" if fix.where else ""
+        yield f"{place}. {_said(fix.action)}{where}: {fix.gain}, {fix.cases}"
+    if fixes:
+        yield ""
+
+
+def _broken(report: Report) -> Iterator[str]:
+    totals = report.totals
+    bad = totals.failed + totals.errors
+    counted = f"{totals.cases} {plural('case', totals.cases)}"
+    yield f"{counted}: {totals.passed} passed, {totals.failed} failed, {totals.errors} in error."
+    yield ""
+    if not bad:
+        return
+    shown = f"The first {CASES_SHOWN} of {bad}" if bad > CASES_SHOWN else str(bad)
+    yield f"<details><summary>{shown} {plural('case', bad)} that did not pass</summary>"
+    yield ""
+    for name, outcome, why in islice(_bad_cases(report), CASES_SHOWN):
+        yield f"- {as_code(name)} {'in error' if outcome == 'error' else 'failed'}: {as_code(why)}"
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _bad_cases(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Each case that did not pass: its id, what became of it, and why."""
+    for rows in cases_of(report):
+        outcome = outcome_of(rows)
+        if outcome in ("failed", "error"):
+            yield rows[0].case_id, outcome, cut(_why(rows, outcome), 200)
+
+
+def _why(rows: Sequence[Result], outcome: str) -> str:
+    for row in rows:
+        if outcome == "error" and row.error is not None:
+            return f"{row.error.kind}: {row.error.message}"
+        if outcome == "failed" and row.state == "failed":
+            missed = missed_scores(result_row(row)["scores"])
+            return "; ".join(missed) or f"overall {number(row.overall)}"
+    return outcome
+
+
+def _provenance(report: Report) -> str:
+    commit = str(report.run.manifest.get("git", {}).get("commit", ""))[:10]
+    head = f"Head: run {as_code(report.run.id)}" + (f" at {as_code(commit)}" if commit else "")
+    if report.baseline is None:
+        return f"{head}. Exit code {report.exit_code}."
+    run = f", run {as_code(report.baseline.run_id)}" if report.baseline.run_id else ""
+    when = f" of {report.baseline.timestamp[:10]}" if report.baseline.timestamp else ""
+    return f"Base: {as_code(report.baseline.name)}{run}{when}. {head}. Exit code {report.exit_code}."
+
+
+def _said(sentence: str) -> str:
+    """A sentence of ours in which nobody is called by name: `@somebody` would send them a message."""
+    return as_plain(sentence).replace("@", "@<!-- -->")
+
+
+def _signed(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    if float(f"{value:.{0 if unit else 2}f}") == 0:
+        return number(0.0, unit)
+    return f"{'+' if value > 0 else '−'}{number(abs(value), unit)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

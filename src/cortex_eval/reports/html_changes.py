@@ -1,0 +1,160 @@
+"""What the verdict of the HTML report rests on: the gate, what changed against the baseline, cases that need a word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cortex_eval.analysis import OVERALL_NAMES, SETTING_NAMES, BaselineLabel, Change, Report
+from cortex_eval.core import redact
+from cortex_eval.reports.html_parts import label_of, level, mark, section, table
+from cortex_eval.reports.text import as_html, cut, name_as_html
+from cortex_eval.reports.words import number, plural
+
+CASES_SHOWN = 50
+_METRICS = {overall: name for name, overall in OVERALL_NAMES.items()}
+
+
+def changes_section(report: Report) -> str:
+    """What got worse, what the gate checked, and what went wrong on the way."""
+    parts = [
+        _regressions(report),
+        _second_looks(report),
+        _gate(report),
+        _comparison(report, report.baseline, report.baseline_comparison, "compared"),
+        _comparison(report, report.anchor, report.anchor_comparison, "anchor"),
+        _quarantine(report),
+        _error_kinds(report),
+    ]
+    return f'<div class="cols">{"".join(parts)}</div>'
+
+
+def _gate(report: Report) -> str:
+    checks = report.gate.checks
+    rows = "".join(
+        f"<tr><th scope=row>{name_as_html(check.name)}</th><td>{mark(check.ok)}</td>"
+        f"<td>{as_html(check.reason)}</td></tr>"
+        for check in checks
+    )
+    body = table(("Check", "Met", "Why"), rows, label="Gate")
+    if all(check.ok for check in checks):
+        told = f"{len(checks)} {plural('check', len(checks))}, {'all met' if len(checks) > 1 else 'met'}"
+        body = f"<details class=more><summary>{told}</summary>{body}</details>"
+    return section("Gate", body, anchor="gate")
+
+
+def _regressions(report: Report) -> str:
+    if not report.regressions:
+        return ""
+    several = len({each.against for each in report.regressions}) > 1
+    is_tested = any(each.p_value is not None for each in report.regressions)
+    rows = ""
+    for each in report.regressions:
+        unit = report.metrics[each.name].unit
+        against = f' <span class="flat">against {as_html(each.against)}</span>' if several else ""
+        worst = as_html(each.worst_category) if each.worst_category else "–"
+        rows += (
+            f"<tr><th scope=row>{name_as_html(SETTING_NAMES.get(each.name, each.name))}{against}</th>"
+            f"<td>{level(each.severity)}</td><td class=n>{number(each.baseline, unit)}</td>"
+            f"<td class=n>{number(each.current, unit)}</td>"
+            f'<td class="n down">{_arrow(each.diff, unit)}{_interval(each.low, each.high, unit)}</td>'
+            f"<td class=n>{number(each.allowed, unit)}</td>"
+            f"{f'<td class=n>{_chance(each.p_value)}</td>' if is_tested else ''}<td>{worst}</td></tr>"
+        )
+    heads = ["Metric", "Severity", "Baseline", "Now", "Change", "Allowed", *(["Chance"] if is_tested else [])]
+    body = table((*heads, "Worst category"), rows, numeric=range(2, len(heads)), label="Regressions")
+    return section("Regressions", body)
+
+
+def _comparison(report: Report, label: BaselineLabel | None, changes: Mapping[str, Change] | None, anchor: str) -> str:
+    """Every metric beside a baseline, with how sure the difference is where cases could be compared one by one."""
+    if label is None or not changes:
+        return ""
+    is_paired = any(each.pairs for each in changes.values())
+    rows = ""
+    for key, each in changes.items():
+        name = _METRICS.get(key, key)
+        unit = report.metrics[name].unit if name in report.metrics else ""
+        shown = "–" if each.diff is None else _arrow(each.diff, unit)
+        tone = "flat" if shown in ("–", "▬") or each.improved is None else "up" if each.improved else "down"
+        rows += (
+            f"<tr><th scope=row>{name_as_html(label_of(name))}</th><td class=n>{number(each.baseline, unit)}</td>"
+            f'<td class=n>{number(each.current, unit)}</td><td class="n {tone}">{shown}'
+            f"{_interval(each.low, each.high, unit)}</td>"
+        )
+        if is_paired:
+            rows += (
+                f"<td class=n>{_chance(each.p_value)}</td><td class=n>{number(each.smallest_detectable, unit)}</td>"
+                f"<td class=n>{'–' if each.pairs is None else f'{each.pairs:,}'}</td>"
+            )
+        rows += "</tr>"
+    heads = ("Metric", "Then", "Now", "Change", *(("Chance", "Would be seen", "Pairs") if is_paired else ()))
+    lead = (
+        "Chance: how likely it is to look worse by luck alone. A change for the worse of the size under "
+        "<i>Would be seen</i> is found four times in five."
+        if is_paired
+        else ""
+    )
+    body = table(heads, rows, numeric=range(1, len(heads)), label=f"Against {label.name}")
+    return section(f"Against {as_html(label.name)}", body, anchor=anchor, lead=lead)
+
+
+def _second_looks(report: Report) -> str:
+    """Critical cases that broke, and what asking again showed."""
+    rows = ""
+    for each in report.second_looks[:CASES_SHOWN]:
+        passed = sum(each.passes)
+        again = f"{passed} of {len(each.passes)} passed" if each.passes else "no answer"
+        tag = (
+            '<span class="tag t-fail">✕ broken</span>' if each.is_broken else '<span class="tag t-warn">! flaky</span>'
+        )
+        rows += (
+            f"<tr><th scope=row>{name_as_html(each.case_id)}</th><td>{tag}</td><td>{again}</td>"
+            f"<td>{as_html(each.category or '–')}</td><td>{as_html(each.against)}</td></tr>"
+        )
+    if not rows:
+        return ""
+    heads = ("Case", "Verdict", "Asked again", "Category", "Passed in")
+    lead = "They passed before and failed now, and were therefore asked again."
+    return section("Critical cases that broke", table(heads, rows, label="Critical cases that broke"), lead=lead)
+
+
+def _quarantine(report: Report) -> str:
+    """Cases that were asked and decide nothing."""
+    rows = "".join(
+        f"<tr><th scope=row>{name_as_html(each.case_id)}</th><td>{each.outcome}</td><td>{as_html(each.reason)}</td>"
+        f"<td>{as_html(each.until or '–')}</td></tr>"
+        for each in report.quarantine[:CASES_SHOWN]
+    )
+    if not rows:
+        return ""
+    lead = "They are in none of the figures on this page and decide nothing."
+    body = table(("Case", "This time", "Why", "Until"), rows, label="Quarantine")
+    return section("In quarantine", body, anchor="quarantine", lead=lead)
+
+
+def _error_kinds(report: Report) -> str:
+    if not report.error_kinds:
+        return ""
+    rows = "".join(
+        f"<tr><th scope=row>{name_as_html(kind)}</th><td class=n>{count:,}</td>"
+        f"<td>{as_html(cut(redact(report.error_messages.get(kind, '')), 300))}</td></tr>"
+        for kind, count in report.error_kinds.items()
+    )
+    return section("Errors", table(("Kind", "Turns", "The first says"), rows, numeric=(1,), label="Errors"))
+
+
+def _arrow(diff: float, unit: str) -> str:
+    if abs(diff) < (0.5 if unit else 0.005):
+        return "▬"
+    return f"{'▲' if diff > 0 else '▼'} {number(abs(diff), unit)}"
+
+
+def _interval(low: float | None, high: float | None, unit: str) -> str:
+    if low is None or high is None:
+        return ""
+    form = "+,.0f" if unit else "+.2f"
+    return f' <span class="flat">[{low:{form}}, {high:{form}}]</span>'
+
+
+def _chance(p_value: float | None) -> str:
+    return "–" if p_value is None else "&lt; 0.001" if p_value < 0.001 else f"{p_value:.3f}"

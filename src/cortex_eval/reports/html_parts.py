@@ -1,0 +1,74 @@
+"""The small pieces that every section of the HTML report is put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cortex_eval.reports.text import as_html
+
+LABELS = {
+    "pass_rate": "Pass rate",
+    "overall_score": "Overall score",
+    "latency_ms": "Mean latency",
+    "llm_usage_rate": "LLM usage",
+    "intent": "Intent accuracy",
+    "entities": "Entity F1",
+    "tool": "Tool accuracy",
+}
+"""Metrics by the names that people know them by; the others keep their own."""
+_KINDS = {"high": "t-fail", "medium": "t-warn", "low": "t-none"}
+
+
+def label_of(metric: str) -> str:
+    """The name of a metric as a reader knows it; not yet HTML."""
+    return LABELS.get(metric, metric)
+
+
+def section(title: str, content: str, *, is_wide: bool = True, anchor: str = "", lead: str = "") -> str:
+    """A section with its heading; `anchor` is what a link on the page leads to, `lead` a sentence below the heading."""
+    attributes = f' id="{anchor}"' if anchor else ""
+    attributes += ' class="wide"' if is_wide else ""
+    below = f'<p class="note lead">{lead}</p>' if lead else ""
+    return f"<section{attributes}><h2>{title}</h2>{below}{content}</section>"
+
+
+def table(heads: Sequence[str], rows: str, *, numeric: Iterable[int] = (), label: str = "") -> str:
+    """A table that scrolls inside itself; the columns of `numeric` are aligned right."""
+    right = frozenset(numeric)
+    head = "".join(
+        f"<th scope=col{' class=n' if place in right else ''}>{as_html(name)}</th>" for place, name in enumerate(heads)
+    )
+    named = f' aria-label="{as_html(label)}"' if label else ""
+    return (
+        f'<div class="scroll"><table class="num"{named}><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def bar(share: float, *, is_low: bool = False) -> str:
+    """A bar for a share of 0 to 1; the figure itself stands beside it."""
+    width = round(min(max(share, 0.0), 1.0) * 100, 1)
+    return (
+        f'<svg class="bar{" low" if is_low else ""}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="base" width="100" height="8" rx="4"/>'
+        f'<rect class="fill" width="{width:g}" height="8" rx="4"/></svg>'
+    )
+
+
+def mark(ok: bool, words: tuple[str, str] = ("yes", "no")) -> str:
+    """Whether something is met, in a sign and a word."""
+    return f'<span class="tag t-pass">✓ {words[0]}</span>' if ok else f'<span class="tag t-fail">✕ {words[1]}</span>'
+
+
+def level(word: str) -> str:
+    """A severity or a priority."""
+    return f'<span class="tag {_KINDS.get(word, "t-none")}">{as_html(word)}</span>'
+
+
+def figure(chart: str | None, numbers: str, *, caption: str = "") -> str:
+    """A chart with its numbers one click away; without the chart, the numbers themselves."""
+    if chart is None:
+        return f"<figure>{numbers}</figure>"
+    below = f'<figcaption class="note">{caption}</figcaption>' if caption else ""
+    more = f"<details class=numbers><summary>The numbers</summary>{numbers}</details>"
+    return f'<figure class="card chart">{chart}{below}{more}</figure>'

@@ -1,0 +1,194 @@
+"""A comparison of runs as a terminal and as a pull request show it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from cortex_eval.analysis import CaseChange, Comparison, Versus
+from cortex_eval.core import redact
+from cortex_eval.reports.text import as_code, cut, visible
+from cortex_eval.reports.versus_words import (
+    bounds_sentence,
+    category_outcome,
+    change,
+    figure,
+    interval,
+    outcome,
+    repeat_sentence,
+    run_label,
+    steps,
+    system,
+    verdict_sentences,
+)
+
+WIDTH = 80
+CATEGORIES_SHOWN = 8
+CASES_SHOWN = 15
+_COLOURS = {"worse": "31", "within allowance": "33", "better": "32", "no difference seen": "0"}
+_LISTS = (
+    ("newly_broken", "Newly broken"),
+    ("newly_in_error", "In error now"),
+    ("newly_fixed", "Newly fixed"),
+    ("flaky", "Flaky"),
+)
+
+
+def render_versus_console(versus: Versus, *, colour: bool = False) -> str:
+    """The comparison as text of at most 80 columns; the verdict is last."""
+    lines = list(_heads(versus))
+    for note in versus.notes:
+        lines += ["", *_wrapped(visible(note), "  ")]
+    for place, found in enumerate(versus.comparisons, 1):
+        lines += _console_comparison(found, run_label(place))
+    title = versus.verdict.upper()
+    said = _wrapped(f"{title}  {visible(' '.join(verdict_sentences(versus)))}", "")
+    if colour:
+        said[0] = said[0].replace(title, f"\x1b[1;{_COLOURS[versus.verdict]}m{title}\x1b[0m", 1)
+    lines += ["", *said]
+    lines += [f"{step.label}: {step.command}" for step in steps(versus)]
+    return "\n".join(lines) + "\n"
+
+
+def render_versus_markdown(versus: Versus) -> str:
+    """The comparison as Markdown for a pull request; foreign text stands in code spans, where nothing acts."""
+    lines = [f"## {versus.verdict.capitalize()}", "", _plain(" ".join(verdict_sentences(versus))), ""]
+    lines += ["| | Run | Target | Dataset | Started (UTC) |", "|---|---|---|---|---|"]
+    for place, run in enumerate(versus.runs):
+        started = (run.started or run.created)[:16].replace("T", " ")
+        cells = (run_label(place), as_code(run.id), as_code(system(run)), as_code(run.dataset.name), started)
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [line for note in versus.notes for line in ("", _plain(note))]
+    for place, found in enumerate(versus.comparisons, 1):
+        lines += ["", *_markdown_comparison(found, run_label(place))]
+    lines += [
+        "",
+        f"Exit code {versus.exit_code}. Intervals are of 95 %, each alone; verdicts allow for all tests together.",
+    ]
+    return redact("\n".join(lines) + "\n")
+
+
+def _heads(versus: Versus) -> Iterator[str]:
+    for place, run in enumerate(versus.runs):
+        started = (run.started or run.created)[:16].replace("T", " ")
+        yield cut(
+            f"{run_label(place)}  {run.id}  {started}  {visible(run.dataset.name)} → {visible(system(run))}", WIDTH
+        )
+
+
+def _console_comparison(found: Comparison, label: str) -> list[str]:
+    rows = [
+        (
+            visible(each.name),
+            figure(each, each.a),
+            figure(each, each.b),
+            change(each, each.diff),
+            interval(each),
+            outcome(each),
+        )
+        for each in found.metrics.values()
+    ]
+    lines = ["", *_aligned([("", "A", label, "change", "95 %", ""), *rows])]
+    told = [text for each in found.metrics.values() if (text := bounds_sentence(each))]
+    told += [repeat_sentence(name, each) for name, each in (("A", found.repeats_a), (label, found.repeats_b)) if each]
+    for text in told:
+        lines += ["", *_wrapped(visible(text), "  ")]
+    lines += _console_categories(found)
+    for field, title in _LISTS:
+        lines += _console_cases(title, getattr(found, field))
+    return lines
+
+
+def _console_categories(found: Comparison) -> list[str]:
+    moved = [each for each in found.categories if each.metric.diff or each.newly_broken or each.newly_fixed]
+    if not moved:
+        return []
+    rows = [
+        (
+            visible(each.category),
+            figure(each.metric, each.metric.a),
+            figure(each.metric, each.metric.b),
+            change(each.metric, each.metric.diff),
+            "",
+            category_outcome(each),
+        )
+        for each in moved[:CATEGORIES_SHOWN]
+    ]
+    lines = ["", f"  {moved[0].metric.name} by category, what got worse first", *_aligned(rows)]
+    rest = len(moved) - CATEGORIES_SHOWN
+    return [*lines, f"  … and {rest} more"] if rest > 0 else lines
+
+
+def _console_cases(title: str, cases: Sequence[CaseChange]) -> list[str]:
+    if not cases:
+        return []
+    lines = ["", f"  {title}: {len(cases):,}"]
+    shown = cases[:CASES_SHOWN]
+    width = min(30, max(len(visible(each.case_id)) for each in shown))
+    for each in shown:
+        remark = "critical: " if each.is_critical else ""
+        remark += f"{visible(each.why)}{' (flaky before)' if each.is_flaky and title != 'Flaky' else ''}"
+        lines.append(cut(f"  {cut(visible(each.case_id), width).ljust(width)}  {remark}", WIDTH))
+    rest = len(cases) - CASES_SHOWN
+    return [*lines, f"  … and {rest:,} more: --json has all"] if rest > 0 else lines
+
+
+def _markdown_comparison(found: Comparison, label: str) -> list[str]:
+    lines = [
+        f"| Metric | A | {label} | Change | 95 % interval | Verdict | Pairs |",
+        "|---|---:|---:|---:|---|---|---:|",
+    ]
+    for each in found.metrics.values():
+        cells = (as_code(each.name), figure(each, each.a), figure(each, each.b), change(each, each.diff))
+        lines.append(f"| {' | '.join((*cells, interval(each), outcome(each), str(each.pairs)))} |")
+    for text in (bounds_sentence(each) for each in found.metrics.values()):
+        lines += ["", _plain(text)] if text else []
+    moved = [each for each in found.categories if each.metric.diff or each.newly_broken or each.newly_fixed]
+    if moved:
+        lines += ["", f"| Category | A | {label} | Change | |", "|---|---:|---:|---:|---|"]
+        for row in moved:
+            means = (figure(row.metric, row.metric.a), figure(row.metric, row.metric.b))
+            cells = (as_code(row.category), *means, change(row.metric, row.metric.diff))
+            lines.append(f"| {' | '.join((*cells, category_outcome(row)))} |")
+    for field, title in _LISTS:
+        lines += _markdown_cases(title, getattr(found, field))
+    return lines
+
+
+def _markdown_cases(title: str, cases: Sequence[CaseChange]) -> list[str]:
+    if not cases:
+        return []
+    lines = ["", f"<details><summary>{title}: {len(cases)}</summary>", "", "| Case | Category | Why |", "|---|---|---|"]
+    for each in cases[: 4 * CASES_SHOWN]:
+        marks = " (critical)" if each.is_critical else ""
+        category = as_code(each.category) if each.category else "–"
+        lines.append(f"| {as_code(each.case_id)}{marks} | {category} | {as_code(each.why)} |")
+    rest = len(cases) - 4 * CASES_SHOWN
+    return [*lines, *([f"| … and {rest} more | | |"] if rest > 0 else []), "", "</details>"]
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    rows = [(cut(row[0], 22), *row[1:]) for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if column in (0, 4, 5) else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(
+            cut(f"  {'  '.join(each for each, width in zip(cells, widths, strict=True) if width)}".rstrip(), WIDTH)
+        )
+    return lines
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _plain(sentence: str) -> str:
+    """A sentence of ours; it may hold a metric's or category's name, whose marks must not act."""
+    sentence = visible(sentence)
+    for mark in "\\`*_[]<>|":
+        sentence = sentence.replace(mark, "\\" + mark)
+    return sentence

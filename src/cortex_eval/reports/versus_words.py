@@ -1,0 +1,181 @@
+"""What a comparison of runs says in words, the same in every rendering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cortex_eval.analysis import CategoryChange, Comparison, PairedMetric, Repeats, Versus
+from cortex_eval.core import RunRecord
+from cortex_eval.reports.words import Step, number, plural, with_config
+
+CATEGORIES_NAMED = 3
+METRICS_NAMED = 4
+
+
+def run_label(place: int) -> str:
+    """A, B, C … for the runs in the order in which they were named."""
+    return chr(ord("A") + place) if place < 26 else f"run {place + 1}"
+
+
+def system(run: RunRecord) -> str:
+    """The target with its version."""
+    return " ".join(part for part in (run.target_name, run.target_version) if part)
+
+
+def unit_of(metric: PairedMetric) -> str:
+    """Of its figures; empty for shares."""
+    return "ms" if metric.name == "latency_ms" else ""
+
+
+def figure(metric: PairedMetric, value: float | None) -> str:
+    """One of the two means."""
+    return number(value, unit_of(metric)) if value is None or unit_of(metric) else f"{value:.{_decimals(metric)}f}"
+
+
+def change(metric: PairedMetric, value: float | None) -> str:
+    """A difference with its sign."""
+    if value is None:
+        return "–"
+    places = 0 if unit_of(metric) else _decimals(metric)
+    text = f"{abs(value):,.{places}f}"
+    sign = "" if float(text.replace(",", "")) == 0 else "+" if value > 0 else "−"
+    return sign + text
+
+
+def interval(metric: PairedMetric) -> str:
+    """The interval of the difference in brackets; empty when it is not known."""
+    if metric.low is None or metric.high is None:
+        return ""
+    return f"[{change(metric, metric.low)}, {change(metric, metric.high)}]"
+
+
+def p_text(p_value: float | None) -> str:
+    """A p-value as people write it."""
+    if p_value is None:
+        return ""
+    return "p < 0.001" if p_value < 0.001 else f"p {p_value:.3f}" if p_value < 0.1 else f"p {p_value:.2f}"
+
+
+def outcome(metric: PairedMetric) -> str:
+    """The verdict on one metric in a word or two."""
+    if metric.is_telling:
+        return f"{metric.verdict}, {p_text(metric.adjusted_p)}"
+    if metric.verdict in ("worse", "better"):
+        return f"within {number(metric.allowed, unit_of(metric))}"
+    return "no difference" if metric.verdict == "no difference seen" else "not known"
+
+
+def category_outcome(row: CategoryChange) -> str:
+    """The verdict on one category, and how many of its cases changed theirs."""
+    counts = [f"{row.newly_broken} broken"] if row.newly_broken else []
+    counts += [f"{row.newly_fixed} fixed"] if row.newly_fixed else []
+    verdict = [row.metric.verdict] if row.metric.verdict in ("worse", "better") else ["may be chance"]
+    return ", ".join(verdict + counts)
+
+
+def verdict_sentences(versus: Versus) -> list[str]:
+    """What came of it, run by run: the numbers, what is allowed, and what could have been seen."""
+    sentences = []
+    for place, found in enumerate(versus.comparisons, 1):
+        label = run_label(place)
+        said = [*_worse(found, label), *_within(found, label), *_better(found, label)]
+        sentences += said or list(_unseen(found, label))
+    return sentences
+
+
+def steps(versus: Versus) -> Iterator[Step]:
+    """What a reader can do next."""
+    for run, found in zip(versus.runs[1:], versus.comparisons, strict=True):
+        if found.newly_broken:
+            yield Step("See what failed", with_config(f"cortex runs show {run.id} --failed", run))
+            break
+
+
+def repeat_sentence(label: str, repeats: Repeats) -> str:
+    """What asking again showed."""
+    return (
+        f"{label}, asked {repeats.k} times: pass@{repeats.k} {repeats.pass_at_k:.2f}, "
+        f"pass^{repeats.k} {repeats.pass_hat_k:.2f}"
+        + ("" if repeats.within_variance is None else f", variance within cases {repeats.within_variance:.3f}")
+    )
+
+
+def bounds_sentence(metric: PairedMetric) -> str:
+    """Where a metric lies if what only one run scored had gone as badly or as well as can be; empty when all was."""
+    lost = metric.only_a + metric.only_b
+    if not lost:
+        return ""
+    if metric.worst is None or metric.best is None:
+        return f"{metric.name}: {lost:,} scored in one run only"
+    ends = f"{change(metric, metric.worst)} at worst, {change(metric, metric.best)} at best"
+    return f"{metric.name}: {lost:,} scored in one run only; with them the change is {ends}"
+
+
+def _worse(found: Comparison, label: str) -> Iterator[str]:
+    if found.regressions:
+        yield f"{label}: {_listed(found.regressions)}."
+    elif found.regressed_categories:
+        yield f"{label} is worse in part of the cases."
+    named = found.regressed_categories[:CATEGORIES_NAMED]
+    if named:
+        parts = "; ".join(
+            f"{each.category} {figure(each.metric, each.metric.a)} → {figure(each.metric, each.metric.b)}"
+            for each in named
+        )
+        noun = "category" if len(named) == 1 else "categories"
+        yield f"{noun.capitalize()} that got worse in {named[0].metric.name}: {parts}."
+    if (found.regressions or named) and found.newly_broken:
+        count = len(found.newly_broken)
+        yield f"{count:,} {plural('case', count)} newly broken, {len(found.newly_fixed):,} fixed."
+
+
+def _within(found: Comparison, label: str) -> Iterator[str]:
+    small = [
+        each
+        for each in found.metrics.values()
+        if each.verdict == "worse" and each.is_telling and not each.is_regression
+    ]
+    if small:
+        yield f"{label} is worse by no more than is allowed: {_listed(small)}."
+
+
+def _better(found: Comparison, label: str) -> Iterator[str]:
+    improved = [each for each in found.metrics.values() if each.verdict == "better" and each.is_telling]
+    if improved:
+        yield f"{label} is better: {_listed(improved)}."
+
+
+def _unseen(found: Comparison, label: str) -> Iterator[str]:
+    """What a comparison that saw nothing could have seen."""
+    yield f"Whatever differs between A and {label} may be chance."
+    name = next((each for each in ("pass_rate", "overall_score") if each in found.metrics), None)
+    metric = found.metrics[name] if name else next(iter(found.metrics.values()), None)
+    if metric is None:
+        return
+    if metric.smallest_detectable is None:
+        yield f"No change of {metric.name} could have been seen with {metric.pairs:,} {plural('case', metric.pairs)}."
+    else:
+        size = change(metric, metric.smallest_detectable).lstrip("+")
+        yield f"A change of {size} in {metric.name} would have been seen four times in five."
+    if metric.more_cases_needed and metric.allowed is not None:
+        allowed = number(metric.allowed, unit_of(metric))
+        yield f"To see one of {allowed}, {metric.more_cases_needed:,} more cases are needed."
+
+
+def _listed(metrics: Sequence[PairedMetric]) -> str:
+    rest = len(metrics) - METRICS_NAMED
+    return "; ".join(map(_moved, metrics[:METRICS_NAMED])) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _moved(metric: PairedMetric) -> str:
+    word = "rose" if (metric.diff or 0.0) > 0 else "fell"
+    allowed = (
+        f", allowed {number(metric.allowed, unit_of(metric))}" if metric.verdict == "worse" and metric.allowed else ""
+    )
+    was, now = figure(metric, metric.a), figure(metric, metric.b)
+    return f"{metric.name} {word} {was} → {now} ({p_text(metric.adjusted_p)}{allowed})"
+
+
+def _decimals(metric: PairedMetric) -> int:
+    narrow = metric.low is not None and metric.high is not None and metric.high - metric.low < 0.01
+    return 3 if narrow or (metric.diff is not None and 0 < abs(metric.diff) < 0.005) else 2

@@ -1,0 +1,97 @@
+"""Charts: drawn by the library in a process of their own, in the page's colours, readable without eyes."""
+
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from made_pages import full_report, made_trend
+
+from cortex_eval.reports import charts_draw, render_html
+from cortex_eval.reports.charts import charts_of, stability_chart, trend_chart
+from cortex_eval.reports.charts_draw import Chart, Drawing, can_draw
+
+needs_library = pytest.mark.skipif(not can_draw(), reason="needs the extra `charts`")
+
+
+@needs_library
+def test_every_chart_of_a_report_is_drawn_in_the_colours_of_the_page():
+    charts = charts_of(full_report())
+    drawn = Drawing(charts).collect()
+    assert set(drawn) == {"latency", "reliability", "confidence", "trend", "stability", "speed"}
+    for name, svg in drawn.items():
+        root = ElementTree.fromstring(svg)
+        assert root.get("role") == "img"
+        assert root.get("aria-labelledby") == f"{name}-title {name}-text"
+        assert [child.text for child in root][:2] == [charts[name].title, charts[name].text]
+        colours = {value for each in root.iter() for key in ("fill", "stroke") if (value := each.get(key))}
+        assert all(colour.startswith("var(--") or colour in ("none", "transparent") for colour in colours)
+        assert not re.search(
+            r"\sstyle=|\son\w+=|href|<script|<image|http", svg.replace("http://www.w3.org/2000/svg", "")
+        )
+
+
+@needs_library
+def test_a_chart_is_drawn_once(monkeypatch):
+    charts = charts_of(full_report())
+    first = Drawing(charts).collect()
+
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("nothing is left to draw")
+
+    monkeypatch.setattr(charts_draw, "_start", refuse)
+    assert Drawing(charts).collect() == first
+
+
+@needs_library
+def test_a_chart_that_cannot_be_drawn_costs_that_chart_alone():
+    good = charts_of(full_report())["latency"]
+    bad = Chart(title="Bad", text="Bad.", spec={"mark": {"type": "no-such-mark"}})
+    assert set(Drawing({"bad": bad, "good": good}).collect()) == {"good"}
+
+
+@needs_library
+def test_a_chart_fetches_nothing():
+    spec = {"data": {"url": "http://127.0.0.1:9/data.json"}, "mark": "bar", "encoding": {"x": {"field": "a"}}}
+    drawn = Drawing({"far": Chart(title="Far", text="Far.", spec=spec)}).collect()
+    assert "far" not in drawn or "mark-rect" not in drawn["far"]
+
+
+def test_a_page_without_the_library_has_the_numbers_and_says_how_to_get_charts(monkeypatch):
+    monkeypatch.setattr("cortex_eval.reports.html.can_draw", lambda: False)
+    text = render_html(full_report())
+    assert 'class="drawn"' not in text
+    assert "pip install &#x27;cortex-eval[charts]&#x27;" in text
+    for label in ("Reliability", "Distribution", "Histogram", "Runs"):
+        assert f'aria-label="{label}"' in text
+
+
+def test_a_worker_that_dies_costs_the_charts_and_not_the_page(monkeypatch):
+    def start(_specs):
+        return subprocess.Popen([sys.executable, "-c", "raise SystemExit(9)"], stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(charts_draw, "_start", start)
+    monkeypatch.setattr(charts_draw, "_cache", {})
+    monkeypatch.setattr("cortex_eval.reports.html.can_draw", lambda: True)
+    text = render_html(full_report(7))
+    assert 'class="drawn"' not in text
+    assert "<h2>Cases</h2>" in text
+
+
+def test_charts_can_be_left_out():
+    text = render_html(full_report(), charts=False)
+    assert 'class="drawn"' not in text
+    assert "cortex-eval[charts]" not in text
+
+
+def test_a_first_run_has_no_trend():
+    assert trend_chart(made_trend(1)) is None
+    assert stability_chart(made_trend(1)) is None
+    assert trend_chart(None) is None
+
+
+def test_a_trend_breaks_where_the_dataset_changed():
+    chart = trend_chart(made_trend())
+    assert [each["part"] for each in chart.spec["data"]["values"]] == [0, 0, 1, 1, 1, 1]
+    assert chart.text == "6 runs, from 1 Nov to 15 Nov: 0.80 at first, 0.85 now."

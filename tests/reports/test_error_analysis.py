@@ -1,0 +1,115 @@
+"""The error analysis as text and Markdown, and the top fixes in every report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from made_results import made_case, made_report, made_result
+
+from cortex_eval.analysis import Pattern, PatternChange, Report
+from cortex_eval.reports import (
+    render_analysis,
+    render_analysis_markdown,
+    render_console,
+    render_markdown,
+    top_fixes,
+    write_artifacts,
+)
+
+
+def pattern(title: str = "A is taken for B", *, cases: tuple[str, ...] = ("a", "b"), **fields: Any) -> Pattern:
+    row = {"type": "intent_confusion", "count": len(cases), "root_cause": "Too alike", "action": "Mend it", "gain": 0.1}
+    return Pattern(**{**row, "title": title, "cases": cases, **fields})
+
+
+def failing(*patterns: Pattern) -> Report:
+    rows = [made_result(made_case(i), i, state="failed", scores={"accuracy": 0.0}) for i in range(3)]
+    return replace(made_report(rows), patterns=patterns)
+
+
+def change(**fields: Any) -> PatternChange:
+    row = {"type": "exception", "title": "It times out", "effect": "added", "before": 0, "after": 9}
+    more = {"new_cases": (), "gone_cases": (), "p_value": 0.004, "may_be_noise": False}
+    return PatternChange(**{**row, **more, **fields})
+
+
+def test_the_top_fixes_are_the_first_three_that_are_not_for_the_same_cases():
+    report = failing(
+        pattern("One", gain=0.3),
+        pattern("The same again", gain=0.29),
+        pattern("Two", cases=("c", "d"), gain=0.2, location="src/x.py"),
+        pattern("Three", cases=("e",), gain=0.1),
+        pattern("Four", cases=("f",), gain=0.05),
+    )
+
+    fixes = top_fixes(report)
+
+    assert [fix.title for fix in fixes] == ["One", "Two", "Three"]
+    assert fixes[1] == ("Mend it", "src/x.py", "+20.0 points", "2 cases", "Two")
+
+
+def test_every_report_shows_the_top_fixes_and_a_good_run_shows_none():
+    report = failing(pattern(action="Tell A from B", location="src/parser.py", gain=0.054))
+    good = made_report([made_result(made_case(0), 0)])
+
+    assert "+5.4 points  Tell A from B (2 cases, src/parser.py)" in render_console(report)
+    assert "| 1 | Tell A from B | `src/parser.py` | +5.4 points | 2 cases |" in render_markdown(report)
+    assert "fixes" not in render_console(good)
+    assert "fixes" not in render_markdown(good)
+
+
+def test_the_analysis_fits_a_terminal_and_says_cause_fix_place_and_cases():
+    long = pattern("A very long title " * 10, location="src/parser.py", evidence="A → B 2", cases=("x" * 60, "y" * 60))
+
+    text = render_analysis(failing(long))
+
+    assert max(map(len, text.splitlines())) <= 80
+    for words in ("cause  Too alike", "fix    Mend it", "where  src/parser.py", "seen   A → B 2", "x" * 60):
+        assert words in text
+    assert text.endswith("--failed\n")
+
+
+def test_a_run_without_failures_has_nothing_to_explain():
+    text = render_analysis(made_report([made_result(made_case(0), 0)]))
+
+    assert "Every case passed: there is nothing to explain." in text
+
+
+def test_failures_that_share_nothing_are_told_apart_from_none():
+    assert "3 of 3 cases did not pass. No two fail for the same reason." in render_analysis(failing())
+
+
+def test_what_a_change_did_is_said_with_what_may_be_noise():
+    changes = (change(), change(title="A is taken for B", effect="shrank", before=4, after=3, may_be_noise=True))
+
+    text = render_analysis(failing(pattern()), changes, since="7f3a")
+    markdown = render_analysis_markdown(failing(pattern()), changes, since="7f3a")
+
+    assert "Since run 7f3a\n  new    0 → 9 cases: It times out" in text
+    assert "shrank 4 → 3 cases, may be noise: A is taken for B" in text
+    assert "| new | It times out | 0 | 9 | 0.004 |  |" in markdown
+    assert "| shrank | A is taken for B | 4 | 3 | 0.004 | may be noise |" in markdown
+
+
+def test_a_change_that_moved_nothing_says_so():
+    text = render_analysis(failing(pattern()), (change(effect="same", before=9, p_value=None),), since="7f3a")
+
+    assert "Every pattern is as it was." in text
+
+
+def test_foreign_text_does_nothing_in_markdown_nor_on_a_terminal():
+    nasty = pattern("<script>alert(1)</script> [x](http://evil) \x1b[31m", cases=("`a|b`",))
+
+    markdown, text = render_analysis_markdown(failing(nasty)), render_analysis(failing(nasty))
+
+    assert "<script>" not in markdown.replace("\\<script\\>", "")
+    assert "\\[x\\](http" in markdown
+    assert "\x1b" not in text + markdown
+
+
+def test_the_file_is_named_as_in_the_seed_and_names_its_run(tmp_path):
+    (path,) = write_artifacts(failing(pattern()), tmp_path, ["analysis"])
+
+    assert path.name == "error_analysis_20261115_091400.md"
+    assert "Run `7f3a`" in path.read_text(encoding="utf-8")

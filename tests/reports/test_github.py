@@ -1,0 +1,134 @@
+"""What a pull request shows: a comment of base against head, annotations that cannot be forged, outputs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_results import made_case, made_report, made_result, made_run, simple_results
+
+from cortex_eval.analysis import Baseline, GateSettings
+from cortex_eval.core import Problem, Secret
+from cortex_eval.reports import (
+    annotation,
+    as_shown,
+    problem_annotations,
+    render_comment,
+    report_annotations,
+    step_outputs,
+    step_summary,
+)
+
+
+def failed_report(count=12, *, gate=None, baseline=None, category="billing", **fields):
+    scores = {"accuracy": {"value": 0.3, "passed": False, "reason": "said no"}}
+    results = [made_result(made_case(n, category=category), n, state="failed", scores=scores) for n in range(count)]
+    return made_report(results, gate=gate, baseline=baseline, run=made_run(count, **fields))
+
+
+def test_an_annotation_is_escaped_as_github_demands():
+    line = annotation("error", "50 % of it\nis: wrong, so", title="a: b, c", file="x,y.yaml", line=3)
+    assert line == "::error title=a%3A b%2C c,file=x%2Cy.yaml,line=3::50 %25 of it%0Ais: wrong, so"
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_no_text_ends_an_annotation_or_begins_another(title, message):
+    line = annotation("warning", message, title=title)
+    assert len(line.splitlines()) == 1
+    head = re.fullmatch(r"::warning(?: title=([^:,\r\n]*))?::.*", line)
+    assert head is not None
+
+
+def test_a_run_that_passed_is_one_notice():
+    (line,) = report_annotations(made_report(simple_results(3)))
+    assert line.startswith("::notice title=Cortex%3A Passed (triage on helpdesk 2.3)::overall_score 0.90 reaches 0.70")
+
+
+def test_what_decided_is_an_error_and_the_first_failed_cases_are_warnings():
+    lines = report_annotations(failed_report())
+    assert lines[0].startswith("::error title=Cortex%3A Below threshold (triage on helpdesk 2.3)::overall_score 0.30")
+    assert (
+        lines[1] == "::warning title=Cortex%3A case case_0000 failed (triage on helpdesk 2.3)::accuracy 0.30: said no"
+    )
+    assert len(lines) == 1 + 5
+
+
+def test_errors_are_told_by_kind_with_their_first_message():
+    report = made_report([made_result(made_case(n), n, state="error_target", scores={}) for n in range(3)])
+    assert any(line.endswith("::3 × error_target: timeout. no answer in 10 s") for line in report_annotations(report))
+
+
+def test_no_more_of_a_kind_than_github_shows():
+    lines = [annotation("error", str(n)) for n in range(15)] + [annotation("warning", "w")]
+    assert as_shown(lines) == [*lines[:10], lines[-1]]
+
+
+def test_a_mistake_in_a_file_stands_beside_its_line():
+    (line,) = problem_annotations([Problem(message="no such scorer", file="cortex.yaml", line=7)])
+    assert line == "::error title=Cortex%3A invalid input,file=cortex.yaml,line=7::no such scorer"
+
+
+def test_a_comment_has_the_figures_of_base_and_head_and_what_failed():
+    base = Baseline(
+        name="main", values={"accuracy": 0.9, "pass_rate": 1.0}, run_id="ab12", timestamp="2026-11-01T00:00:00Z"
+    )
+    gate = GateSettings(mode="strict", thresholds={"overall_score": 0.1})
+    text = render_comment([failed_report(gate=gate, baseline=base, manifest={"git": {"commit": "0123456789abcdef"}})])
+    assert text.startswith("<!-- cortex-eval: triage -->\n### Cortex: Regression, `triage`\n")
+    assert "|  | Metric | Base `main` | Head | Scored | Change |" in text
+    assert re.search(r"\| ✕ \| `accuracy` \| 0\.90 \| 0\.30 \[.*\] \| 12/12 \| −0\.60 \|", text)
+    assert re.search(r"\|  \| `overall_score` \| – \| 0\.30 \[.*\] \| 12/12 \| – \|", text)
+    assert "12 cases: 0 passed, 12 failed, 0 in error." in text
+    assert "<summary>The first 10 of 12 cases that did not pass</summary>" in text
+    assert text.count("\n- `case_") == 10
+    assert "Base: `main`, run `ab12` of 2026-11-01. Head: run `7f3a` at `0123456789`. Exit code 1." in text
+
+
+def test_without_a_baseline_the_comment_says_that_nothing_is_compared():
+    text = render_comment([made_report(simple_results(3))])
+    assert "✓ **Passed.**" in text
+    assert "No baseline was named, so nothing is compared" in text
+    assert "| Change |" not in text
+
+
+def test_several_targets_share_one_comment_whose_title_is_the_gravest():
+    text = render_comment([made_report(simple_results(3)), failed_report(target_name="other")])
+    assert "### Cortex: Below threshold, `triage`" in text
+    assert "#### `helpdesk 2.3`" in text
+    assert "#### `other 2.3`" in text
+    assert text.count("<!-- cortex-eval") == 1
+
+
+@pytest.mark.parametrize("name", ["@team", "<img src=x>", "--><b>", "[a](http://evil)", "`code`"])
+def test_names_from_a_dataset_call_nobody_and_do_nothing(name):
+    base = Baseline(values={"accuracy": 0.9}, categories={name: {"accuracy": 0.9}})
+    gate = GateSettings(mode="strict", thresholds={"overall_score": 0.1})
+    text = render_comment([failed_report(gate=gate, baseline=base, category=name, suite=name)])
+    outside = re.sub(r"(`+).+?\1", "", text.partition("\n")[2])
+    assert "@team" not in outside
+    assert not re.search(r"(?<!\\)<(img|b)|(?<!\\)\]\(", outside)
+    assert text.partition("\n")[0].count("-->") == 1
+
+
+def test_secrets_are_masked_in_comment_and_annotations():
+    Secret("hunter2-hunter2")
+    results = [made_result(made_case(0, id="hunter2-hunter2"), state="failed", scores={"exact": 0.0})]
+    report = made_report(results)
+    assert "hunter2" not in render_comment([report]) + "".join(report_annotations(report))
+
+
+def test_a_summary_that_github_would_drop_is_cut_at_a_line():
+    assert step_summary(["# a\n", "# b\n"]) == "# a\n\n# b\n"
+    text = step_summary(["| row ü |\n" * 200_000])
+    assert 900_000 < len(text.encode()) < 1_048_576
+    assert text.endswith("| row ü |\n\nThe summary was cut here. The report files have all of it.\n")
+
+
+def test_outputs_are_one_line_each():
+    outputs = step_outputs(failed_report(id="a\nverdict=passed"), 2, {"report": Path("x.html")})
+    assert outputs["verdict"] == "below"
+    assert outputs["exit-code"] == "2"
+    assert outputs["score"] == "0.3000"
+    assert outputs["report"] == "x.html"
+    assert all("\n" not in value for value in outputs.values())

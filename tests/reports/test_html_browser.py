@@ -1,0 +1,178 @@
+"""The HTML report in a real browser: filters, search, keys, colours, paper, and without JavaScript."""
+
+from dataclasses import replace
+
+import pytest
+from made_pages import browser_page, full_report
+
+from cortex_eval.analysis import Pattern
+from cortex_eval.reports import render_html
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    """A page of 450 cases, of which 100 are on it as they are and 350 are packed; 75 failed."""
+    pattern = Pattern(
+        type="confusion",
+        title="One is taken for another",
+        count=2,
+        cases=("case_0001", "case_0007"),
+        root_cause="few words",
+        action="Add words",
+        gain=0.02,
+    )
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    report = replace(full_report(450), patterns=(pattern,))
+    path.write_text(render_html(report), encoding="utf-8")
+    return path
+
+
+def _shown(page):
+    return page.locator("details.case:visible")
+
+
+def _waits_for(page, count):
+    page.wait_for_function(f"document.querySelectorAll('details.case').length === {count}")
+
+
+def test_chips_and_lists_filter_and_their_state_is_in_the_address(page_file):
+    with browser_page(viewport={"width": 1200, "height": 900}) as page:
+        page.goto(page_file.as_uri())
+        assert _shown(page).count() == 50
+        page.get_by_role("button", name="Show 50 more").click()
+        assert _shown(page).count() == 100
+        page.get_by_role("button", name="Failed 75").click()
+        page.get_by_role("combobox", name="Tier").select_option("2")
+        assert page.locator("#shown").inner_text() == "50 of 75 cases"
+        page.get_by_role("combobox", name="Language").select_option("hi")
+        assert page.locator("#shown").inner_text() == "15 of 15 cases"
+        assert page.evaluate("location.hash") == "#state=failed&tier=2&language=hi"
+        page.reload()
+        assert page.locator("#shown").inner_text() == "15 of 15 cases"
+
+
+def test_search_finds_what_is_packed_and_its_case_opens(page_file):
+    with browser_page() as page:
+        page.goto(page_file.as_uri())
+        page.get_by_role("searchbox").fill("reason number 443.")
+        _waits_for(page, 1)
+        page.locator("details.case summary").first.click()
+        assert page.get_by_text("Reason number 443.").is_visible()
+        page.get_by_role("searchbox").fill("no such words anywhere")
+        page.locator("#no-case").wait_for()
+
+
+def test_cases_can_be_put_in_another_order(page_file):
+    with browser_page() as page:
+        page.goto(page_file.as_uri())
+        page.get_by_role("combobox", name="Order").select_option("slow")
+        assert page.locator("details.case code").first.inner_text() == "case_0449"
+        page.get_by_role("combobox", name="Order").select_option("run")
+        assert page.locator("details.case code").first.inner_text() == "case_0000"
+
+
+def test_a_fix_shows_its_cases(page_file):
+    with browser_page() as page:
+        page.goto(page_file.as_uri())
+        page.get_by_role("link", name="Show them").click()
+        _waits_for(page, 2)
+        assert page.locator("details.case code").all_inner_texts() == ["case_0001", "case_0007"]
+        page.get_by_role("button", name="All 450").click()
+        assert _shown(page).count() == 50
+
+
+def test_the_keyboard_is_enough(page_file):
+    with browser_page() as page:
+        page.goto(page_file.as_uri())
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Skip to the cases"
+        focused = "[...document.querySelectorAll('details.case')].findIndex(e => e.contains(document.activeElement))"
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        assert page.evaluate(focused) == 1
+        page.keyboard.press("Enter")
+        assert page.locator("details.case").nth(1).evaluate("each => each.open")
+        page.keyboard.press("k")
+        assert page.evaluate(focused) == 0
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.type") == "search"
+        page.keyboard.type("j?")
+        assert page.get_by_role("searchbox").input_value() == "j?"
+        page.keyboard.press("Tab")
+        page.keyboard.press("?")
+        assert page.get_by_role("dialog").is_visible()
+        page.keyboard.press("Escape")
+        assert not page.get_by_role("dialog").is_visible()
+
+
+def test_colours_follow_the_system_until_a_reader_chooses(page_file):
+    ink = "getComputedStyle(document.body).color"
+    with browser_page(color_scheme="dark") as page:
+        page.goto(page_file.as_uri())
+        dark = page.evaluate(ink)
+        page.get_by_role("button", name="Colours").click()
+        assert page.get_by_role("button", name="Colours").inner_text() == "Colours: light"
+        light = page.evaluate(ink)
+        assert light != dark
+        page.get_by_role("button", name="Colours").click()
+        assert page.evaluate(ink) == dark
+        page.emulate_media(media="print")
+        assert page.evaluate(ink) == light
+
+
+def test_marks_are_readable_in_light_and_dark(page_file):
+    for scheme in ("light", "dark"):
+        with browser_page(color_scheme=scheme) as page:
+            page.goto(page_file.as_uri())
+            for kind in ("ins", "del", ".tag.t-fail", ".sub", ".verdict b", ".confusion .wrong"):
+                assert page.locator(kind).first.evaluate(CONTRAST) >= 4.5, (scheme, kind)
+
+
+def test_without_javascript_the_first_cases_read_and_the_page_says_that_there_are_more(page_file):
+    with browser_page(java_script_enabled=False) as page:
+        page.goto(page_file.as_uri())
+        assert page.locator("details.case").count() == 100
+        assert page.get_by_text("Without JavaScript this page shows 100 of 450 cases").is_visible()
+        assert not page.locator("#filters").is_visible()
+        assert not page.locator("#theme").is_visible()
+        page.locator("details.case > summary").nth(1).click()
+        assert page.locator("details.case .say").nth(2).is_visible()
+
+
+def test_on_paper_cases_are_open_and_nothing_is_there_to_click(page_file):
+    with browser_page() as page:
+        page.goto(page_file.as_uri())
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        assert page.locator("details.case").evaluate_all("all => all.every(each => each.open)")
+        for kind in ("#filters", ".jumps", "#theme", "#further"):
+            assert not page.locator(kind).is_visible()
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("details.case").evaluate_all("all => all.filter(each => each.open).length") == 1
+
+
+@pytest.mark.parametrize("width", [360, 820, 1200])
+def test_the_page_never_scrolls_sideways(page_file, width):
+    with browser_page(viewport={"width": width, "height": 800}) as page:
+        page.goto(page_file.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+CONTRAST = """each => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    if (!a) return null;
+    const part = (v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  let below = each, back = null;
+  while (back === null) { back = light(getComputedStyle(below).backgroundColor); below = below.parentElement; }
+  const [high, low] = [light(getComputedStyle(each).color), back].sort((a, b) => b - a);
+  return (high + 0.05) / (low + 0.05);
+}"""

@@ -1,0 +1,236 @@
+"""What the sections of the HTML report say."""
+
+import base64
+import random
+import re
+import zlib
+from dataclasses import replace
+
+import orjson
+import pytest
+from made_pages import full_report
+from made_results import made_case, made_report, made_result, simple_results
+
+from cortex_eval.analysis import BaselineLabel, Change, GateSettings, Pattern
+from cortex_eval.analysis.verdict import SecondLook, SetAside
+from cortex_eval.core import Expected, Reply, Secret
+from cortex_eval.reports import ListedCases, html_chunks, is_quick_run, render_html
+from cortex_eval.reports import html_list as listing
+
+
+def _page(report, **how):
+    return render_html(report, charts=False, **how)
+
+
+def _lines(text):
+    return orjson.loads(re.search(r'id="case-list">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def _bodies(text):
+    packs = orjson.loads(re.search(r'id="case-bodies">(.*?)</script>', text, re.DOTALL)[1])
+    return [body for pack in packs for body in orjson.loads(zlib.decompress(base64.b64decode(pack)))]
+
+
+def _pattern(**fields):
+    known = {"type": "confusion", "title": "A is taken for B", "count": 2, "cases": ("case_0001", "a,b <c>")}
+    known |= {"root_cause": "few words", "action": "Add <words>", "location": "parser.py", "gain": 0.034}
+    return Pattern(**{**known, **fields})
+
+
+def test_the_fixes_come_before_the_tables_with_what_they_win_back():
+    others = [_pattern(title=f"Pattern {n}", cases=(f"x{n}",), gain=0.01 / n) for n in range(1, 5)]
+    text = _page(replace(full_report(12), patterns=(_pattern(priority="high"), *others)))
+    assert text.index("<h2>Fix these first") < text.index("<h2>By category")
+    assert '<div class="gain">+3.4<span>points</span></div>' in text
+    assert "Add &lt;words&gt; in <code>parser.py</code>" in text
+    assert "2 more patterns" in text
+
+
+def test_a_fix_leads_to_its_cases_and_an_id_cannot_leave_the_link():
+    text = _page(replace(full_report(12), patterns=(_pattern(cases=("a,b", '"><img src=x>')),)))
+    assert 'href="#ids=a%2Cb,%22%3E%3Cimg%20src%3Dx%3E">Show them</a>' in text
+
+
+def test_tiers_say_what_was_hoped_for_and_whether_it_came():
+    text = _page(full_report(60))
+    tiers = text[text.index("<h2>By tier") :]
+    assert re.search(r"intent_<wbr>accuracy ≥ 0\.95 <span class=\"tag t-(warn|fail)\">", tiers)
+
+
+def test_the_confusion_matrix_has_the_counts_and_the_worst_pairs():
+    text = _page(full_report(60))
+    matrix = re.search(r'aria-label="Confusion matrix">.*?</table>', text)[0]
+    assert sum(map(int, re.findall(r'class="wrong s\d">(\d+)', matrix))) == 10
+    assert sum(map(int, re.findall(r'class="right s\d">(\d+)', matrix))) == 50
+
+
+def test_many_classes_are_cut_to_those_that_are_confused_most():
+    rows = []
+    for number in range(300):
+        label = f"L{number % 30:02}"
+        found = "L00" if number % 30 == 7 else label
+        evidence = {"expected_label": label, "found_label": found}
+        scores = {"intent": {"value": float(found == label), "passed": True, "evidence": evidence}}
+        rows.append(made_result(made_case(number), number, scores=scores))
+    text = _page(made_report(rows))
+    assert "The 16 of 30 classes that are confused most." in text
+    matrix = re.search(r'aria-label="Confusion matrix">.*?</table>', text)[0]
+    assert "L07" in matrix
+
+
+def test_confidence_is_judged_in_words():
+    assert "<h2>Can its confidence be trusted?" in _page(full_report(60))
+    assert "Can its confidence" not in _page(made_report(simple_results(5)))
+
+
+def test_the_history_is_there_only_after_a_second_run():
+    report = full_report(12)
+    assert "9 of 12 cases have the verdict that they had in run r5. 2 cases flaky." in _page(report)
+    assert "Over the runs" not in _page(replace(report, trend=None))
+
+
+def test_differences_are_marked_where_a_case_failed_and_not_where_it_passed():
+    text = _page(full_report(12))
+    failed = re.search(r'data-state="failed".*?</details>', text, re.DOTALL)[0]
+    assert "Your bill is in <del>the cellar</del>." in failed
+    assert "Your bill is in <ins>your inbox</ins>." in failed
+    assert "<b>Expected intent</b> <ins>BILL_PAY</ins> <b>got</b> <del>VISIT_BOOK</del>" in failed
+    passed = text[text.index('data-state="passed"') : text.index("</section>", text.index('data-state="passed"'))]
+    assert "<ins>" not in passed.partition("<script")[0]
+
+
+def test_evidence_is_one_click_away_and_what_does_not_apply_is_one_line():
+    scores = {
+        "safety": {"value": 0.0, "passed": False, "reason": "1 finding", "evidence": {"rules": [{"id": "R<1>"}]}},
+        "recovery": {"value": None, "reason": "Nothing went wrong."},
+    }
+    text = _page(made_report([made_result(made_case(0), 0, state="failed", scores=scores)]))
+    assert "<details class=ev><summary>Evidence</summary><ul><li><b>rules</b> <ol><li>id = R&lt;1&gt;</li>" in text
+    assert "Does not apply: recovery (Nothing went wrong.)" in text
+
+
+def test_passages_that_a_reply_used_are_shown():
+    reply = Reply(text="x", contexts=("One <passage>.", "Two."))
+    text = _page(made_report([made_result(made_case(0), 0, reply=reply)]))
+    assert "2 passages that it used" in text
+    assert "<li>One &lt;passage&gt;.</li>" in text
+
+
+def test_every_case_is_in_the_list_and_can_be_opened():
+    text = _page(full_report(450))
+    lines = _lines(text)
+    assert {line[1] for line in lines} == {f"case_{n:04}" for n in range(450)}
+    assert [line[2] for line in lines] == sorted(line[2] for line in lines)  # problems first
+    bodies = _bodies(text)
+    assert len(bodies) == 350
+    for line in lines:
+        if line[9] >= 0:
+            assert f"Reason number {int(line[1][5:])}." in bodies[line[9]]
+        else:
+            assert f'id="c{line[0]}"' in text
+
+
+def test_a_quick_page_is_made_from_what_went_by_and_says_what_it_lacks():
+    report = full_report(450)
+    noted = ListedCases()
+    for result in report.open_results():
+        noted.add(result)
+    text = _page(replace(report, open_results=lambda: pytest.fail("read again")), noted=noted)
+    assert len(_lines(text)) == 450
+    assert "120 cases can be opened, failed and errored ones first. All, and charts: <code>cortex report 7f3a" in text
+    assert text == _page(report, noted=noted)  # a dashboard is made from the same
+
+
+def test_a_run_is_quick_when_it_took_less_than_the_page_is_worth():
+    report = made_report(simple_results(1))
+    took = lambda s: replace(report, run=replace(report.run, manifest={"calls": {"took_s": s}}))  # noqa: E731
+    assert is_quick_run(took(9.0))
+    assert not is_quick_run(took(11.0))
+    assert not is_quick_run(report)
+
+
+def test_more_cases_than_fit_are_said_with_their_number(monkeypatch):
+    monkeypatch.setattr(listing, "LISTED", 120)
+    monkeypatch.setattr(listing, "PACKED_BYTES", 0)
+    report = full_report(240, fails_every=2)
+    text = _page(report)
+    lines = _lines(text)
+    assert len(lines) == 120
+    assert all(line[2] == 1 for line in lines)  # all that failed, and none of the others in their place
+    assert "120 of 240 cases are listed, failed and errored ones first." in text
+    assert "100 cases can be opened, failed and errored ones first; the others are too large for one page" in text
+
+
+def test_what_is_packed_holds_no_markup_of_others_and_no_secret():
+    secret = Secret("hunter-&-gatherer-key")
+    attack = f"</script><img src=x> \u202e {secret.reveal()}"
+    case = made_case(900, (attack,), id=attack, category=attack, expected=Expected(answer=attack))
+    scores = {"accuracy": {"value": 0.1, "passed": False, "reason": attack}}
+    bad = made_result(case, 900, state="failed", scores=scores, text=attack)
+    text = _page(made_report([*[_failed(n) for n in range(120)], bad]))
+    everything = text + "".join(_bodies(text))
+    assert "<img" not in everything
+    assert "hunter" not in everything
+    assert "\u202e" not in everything
+    assert "&lt;img src=x&gt;" in "".join(_bodies(text))
+    assert any(line[1].startswith("</script><img src=x> \\u202e ***") for line in _lines(text))
+
+
+def _failed(number):
+    return made_result(made_case(number), number, state="failed", scores={"accuracy": 0.1})
+
+
+def test_the_pieces_are_the_page():
+    report = full_report(30)
+    assert b"".join(html_chunks(report, charts=False)).decode() == _page(report)
+
+
+def test_checks_that_are_all_met_are_folded_away():
+    report = made_report(simple_results(5), gate=GateSettings(thresholds={"pass_rate": 0.5}))
+    assert "checks, all met</summary>" in _page(report)
+    assert "all met" not in _page(made_report([_failed(0)], gate=GateSettings(thresholds={"pass_rate": 0.5})))
+
+
+@pytest.mark.slow
+def test_ten_thousand_cases_stay_under_fifteen_megabytes_with_every_case_in_the_list():
+    text = _page(full_report(10_000))
+    assert len(text.encode()) < 15_000_000
+    assert len(_lines(text)) == 10_000
+    assert len(_bodies(text)) == 9_900
+
+
+@pytest.mark.slow
+def test_cases_that_are_large_do_not_make_the_file_large():
+    sample = random.Random(1)
+    words = [f"{sample.getrandbits(32):x}" for _ in range(5_000)]
+    rows = []
+    for number in range(600):
+        text = " ".join(sample.choices(words, k=4_000))
+        case = made_case(number, (text,), expected=Expected(answer=text))
+        rows.append(made_result(case, number, state="failed", scores={"accuracy": 0.1}, text=text))
+    text = _page(made_report(rows))
+    assert len(text.encode()) < 15_000_000
+    assert len(_lines(text)) == 600
+    assert "the others are too large for one page" in text
+
+
+def test_a_comparison_shows_how_sure_it_is_only_where_cases_were_paired():
+    report = full_report(12)
+    strict = Change(baseline=0.9, current=0.8, diff=-0.1, improved=False)
+    paired = replace(strict, low=-0.15, high=-0.05, p_value=0.0004, smallest_detectable=0.03, pairs=12)
+    label = BaselineLabel(name="<main>", run_id="6b02")
+    text = _page(replace(report, baseline=label, baseline_comparison={"accuracy": paired}))
+    assert "<h2>Against &lt;main&gt;</h2>" in text
+    assert '<td class="n down">▼ 0.10 <span class="flat">[-0.15, -0.05]</span></td><td class=n>&lt; 0.001</td>' in text
+    text = _page(replace(report, baseline=label, baseline_comparison={"accuracy": strict}))
+    assert "Would be seen" not in text
+
+
+def test_critical_cases_that_broke_and_quarantined_ones_are_named():
+    broken = SecondLook(case_id="a<1>", category="billing", against="main", passes=(False, False))
+    flaky = SecondLook(case_id="b", category=None, against="main", passes=(True, False))
+    aside = SetAside(case_id="q1", category=None, outcome="failed", reason="waits for <ticket>", until="2026-12-01")
+    text = _page(replace(full_report(12), second_looks=(broken, flaky), quarantine=(aside,)))
+    assert 'a&lt;1&gt;</th><td><span class="tag t-fail">✕ broken</span></td><td>0 of 2 passed</td>' in text
+    assert "! flaky</span></td><td>1 of 2 passed</td>" in text
+    assert "q1</th><td>failed</td><td>waits for &lt;ticket&gt;</td><td>2026-12-01</td>" in text
