@@ -16,8 +16,8 @@ setup: ## build .venv with all that the demo and the tests need (PYTHON=… name
 	@scripts/setup.sh
 
 .PHONY: demo
-demo: setup ## evaluate the embedded sample services and show where to look next
-	@$(BIN)/cortex demo
+demo: setup ## a tour of the sample projects in two minutes, and where to look next
+	@$(BIN)/cortex demo && echo "Here, cortex is $(CURDIR)/$(BIN)/cortex" >&2
 
 ##@ Work on it
 

@@ -40,6 +40,8 @@ def names_bound(text: str) -> set[str]:
     bound: set[str] = set()
     for node in _statements(ast.parse(text).body):
         match node:
+            case ast.ImportFrom(module="cortex_eval.core", names=[ast.alias(name="first_use")]):
+                pass  # how a lazy front finds its names
             case ast.ImportFrom(level=level, module=module) if level or (module or "").startswith("cortex_eval"):
                 bound |= {alias.asname or alias.name for alias in node.names}
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -101,6 +103,33 @@ def test_no_public_name_of_the_package_is_a_room_too() -> None:
     """Importing a room binds its name on the package: a lazy name that is the same gives one or the other by chance."""
     rooms = {path.stem for path in PACKAGE.iterdir()}
     assert sorted(rooms & set(names_in_all(FRONTS["cortex_eval"].read_text("utf-8")))) == []
+
+
+def homes_of(front: str) -> dict[str, str]:
+    """The table of a front that imports its names when they are first used; empty for any other."""
+    homes: dict[str, str] = getattr(import_module(front), "_HOMES", {}) if front != "cortex_eval" else {}
+    return homes
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_lazy_front_finds_each_name_where_type_checkers_do(front: str) -> None:
+    if not (homes := homes_of(front)):
+        return
+    tree = ast.parse(FRONTS[front].read_text("utf-8"))
+    told = {
+        alias.name: (node.module or "").removeprefix(f"{front}.")
+        for node in _statements(tree.body)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{front}.")
+        for alias in node.names
+    }
+    assert {name: told[name] for name in homes} == homes
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_no_lazy_name_of_a_room_is_a_file_of_it_too(front: str) -> None:
+    """Importing the file binds its name on the room: one would get the file or what is in it, by chance."""
+    files = {path.stem for path in FRONTS[front].parent.iterdir()}
+    assert sorted(files & set(homes_of(front))) == []
 
 
 def test_importing_the_package_imports_none_of_the_heavy_ones() -> None:

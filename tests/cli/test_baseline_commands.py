@@ -182,6 +182,5 @@ def test_cases_in_quarantine_decide_nothing_and_are_always_named(clinic):
         "2 cases in quarantine are in none of these figures: c0 (failed): asks for today's date, until 2999-12-31"
         in said
     )
-    assert "Quarantine: 2 cases are in quarantine and did not decide: c0 (failed), c2 (failed)." in said
     assert [each["case_id"] for each in report["quarantine"]] == ["c0", "c2"]
     assert report["totals"]["cases"] == 2

@@ -58,6 +58,7 @@ def test_a_quarantine_is_read_with_its_reason_and_its_day(tmp_path):
     ("block", "quarantine", "message"),
     [
         ("{auto: always}", "", "gate.auto"),
+        ("{auto: on-release}", "", "gate.auto: say which baseline is to move"),
         ("{}", "[{case: a, reason: ' '}]", "say why"),
         ("{}", "[{case: a, reason: x, until: soon}]", "until must be a day such as 2026-12-31, not 'soon'"),
         ("{}", "[{case: a, reason: x, until: 20261231}]", "until"),

@@ -73,7 +73,9 @@ ADAPTERS = {
     ),
     "agent": Adapter("agent", BioAgent, "find RNA-seq data for asthma"),
     "support": Adapter("http", SupportAgent, "I forgot my password.", settings=SUPPORT),
-    "voice": Adapter("voice", lambda: VoiceLine(**TONES), "What time do you close?", settings=TONES),
+    "voice": Adapter(
+        "voice", lambda: VoiceLine(speak=TONES["speak"], hear=TONES["hear"]), "What time do you close?", settings=TONES
+    ),
 }
 """By what is asked; the voice line speaks and hears in tones, which are quick."""
 
@@ -119,8 +121,9 @@ READ_ANYWAY: dict[str, tuple[Answer, str]] = {
 
 
 @pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+def _key_and_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CORTEX_API_KEY", "any-key")
+    monkeypatch.chdir(tmp_path)  # where sound is kept
 
 
 async def ask(name: str, url: str) -> Reply:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 from collections import Counter, defaultdict
+from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 import yaml
 
 from cortex_eval.core import Case, InputError
-from cortex_eval.demo import SAMPLES, copy_project, project_names
+from cortex_eval.demo import SAMPLES, copy_project, project_names, read_weaknesses
 
 
 @pytest.fixture
@@ -192,3 +193,30 @@ def test_the_starter_bot_answers_all_but_the_two_instructive_cases(starter: Path
 
     assert len(cases) == 8
     assert {case_id for case_id, share in shared.items() if share < 0.5} == {"sunday", "print-late"}
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_every_suite_of_a_demo_has_a_list_of_weaknesses_whose_cases_are_in_its_dataset(name: str) -> None:
+    folder = Path(str(files("cortex_eval.demo") / "projects" / name))
+    suites = yaml.safe_load((folder / "cortex.yaml").read_text(encoding="utf-8"))["suites"]
+
+    for suite in SAMPLES[name].suites:
+        ids = {case.id for case in read(folder / suites[suite]["dataset"])}
+        for target in suites[suite].get("services", [suites[suite].get("service", "")]):
+            rows = read_weaknesses(folder, suite, target)
+            assert rows, (suite, target)
+            assert {case for row in rows for case in row.cases} <= ids, (suite, target)
+
+
+@pytest.mark.parametrize("name", [name for name, sample in SAMPLES.items() if sample.service])
+def test_every_service_has_two_versions_and_the_second_has_something_planted(name: str) -> None:
+    sample = SAMPLES[name]
+    folder = Path(str(files("cortex_eval.demo") / "projects" / name))
+    for version in ("1", "2"):
+        with sample.start(version=version) as service:
+            assert service is not None
+            assert service.url.startswith("http://127.0.0.1:")
+
+    rows = [row for suite in sample.suites for row in read_weaknesses(folder, suite)]
+    assert sample.versions["2"] in {row.version for row in rows}
+    assert {row.version for row in rows} <= {None, *sample.versions.values()}

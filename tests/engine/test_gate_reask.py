@@ -72,7 +72,7 @@ async def test_one_that_passes_when_it_is_asked_again_is_flaky_and_shown_first(s
     assert report.second_looks[0].passes in ((False, True), (True, False))
     flaky = check(report, "flaky")
     assert flaky.ok
-    assert flaky.reason == "critical and flaky, failed and then passed when asked again: 3 (1 of 2)"
+    assert flaky.reason == "critical, failed, and passed when asked again: 3 (1 of 2)"
     after_limits = [each.name for each in report.gate.checks if each.name not in ("error_rate", "pass_rate")]
     assert after_limits[0] == "flaky"
 

@@ -1,100 +1,98 @@
 """What a run's results say: the report, its gate, its baseline."""
 
-from cortex_eval.analysis.calibrate import (
-    Calibration,
-    Drawn,
-    Figure,
-    Scored,
-    Tuned,
-    calibrate,
-    scored_items,
-)
-from cortex_eval.analysis.cases import CRITICAL_TAG, CaseFigures, case_figures, case_fingerprint
-from cortex_eval.analysis.changes import CaseChange
-from cortex_eval.analysis.classification import (
-    Averages,
-    ClassFigures,
-    Classified,
-    MistakenPair,
-    classified,
-    classify,
-    mistaken_pairs,
-)
-from cortex_eval.analysis.compare import (
-    Baseline,
-    Compared,
-    Figures,
-    StoredRun,
-    baseline_of,
-    compare_with_baseline,
-    figures_of,
-    read_baseline,
-)
-from cortex_eval.analysis.confidence import Confidence, ConfidenceBin, ConfidenceSpread, confidence_of
-from cortex_eval.analysis.coverage import KINDS, Coverage, CoverageRow, Rows, coverage_of
-from cortex_eval.analysis.expectations import Expectation, Expectations
-from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, Quarantined, decide
-from cortex_eval.analysis.hallucination import Hallucination, pooled_rate
-from cortex_eval.analysis.held import Held
-from cortex_eval.analysis.history import PastRun, past_run, read_history
-from cortex_eval.analysis.kinds import Words, compare_words
-from cortex_eval.analysis.labels import Item, Labels, read_labels
-from cortex_eval.analysis.names import OVERALL_NAMES, RUN_FIGURES, SETTING_NAMES, metric_name
-from cortex_eval.analysis.paired import (
-    CategoryChange,
-    CompareAlternative,
-    CompareVerdict,
-    Comparison,
-    PairedMetric,
-    Repeats,
-    compare_cases,
-    judge_together,
-)
-from cortex_eval.analysis.parity import Parity, parity
-from cortex_eval.analysis.patterns import ROOT_CAUSE_MAP, ConfusedPair, Pattern, Slice, locate, percent
-from cortex_eval.analysis.patterns_change import PatternChange, compare_patterns
-from cortex_eval.analysis.patterns_find import Diagnosis, diagnose
-from cortex_eval.analysis.patterns_gather import Failures
-from cortex_eval.analysis.report import (
-    Calls,
-    Group,
-    Latency,
-    LatencyWarning,
-    Metric,
-    Report,
-    TokenUse,
-    Totals,
-    Unscored,
-    report_document,
-)
-from cortex_eval.analysis.rows import asked_at, figure_of, reply_fields, result_row
-from cortex_eval.analysis.spread import LatencyBin
-from cortex_eval.analysis.summary import summarise
-from cortex_eval.analysis.trend import (
-    Stability,
-    Trend,
-    TrendFigure,
-    TrendPoint,
-    point_of_report,
-    scorer_changes,
-    target_changes,
-)
-from cortex_eval.analysis.usage import judge_usages
-from cortex_eval.analysis.verdict import (
-    BaselineLabel,
-    Change,
-    Check,
-    Gate,
-    Regression,
-    SecondLook,
-    SetAside,
-    Verdict,
-)
-from cortex_eval.analysis.versus import Versus, VersusVerdict, allowed_worsening, compare_runs
+from typing import TYPE_CHECKING, Any
+
+from cortex_eval.core import first_use
+
+if TYPE_CHECKING:
+    from cortex_eval.analysis.cases import CRITICAL_TAG, CaseFigures, case_figures, case_fingerprint
+    from cortex_eval.analysis.changes import CaseChange
+    from cortex_eval.analysis.classification import (
+        Averages,
+        ClassFigures,
+        Classified,
+        MistakenPair,
+        classified,
+        classify,
+        mistaken_pairs,
+    )
+    from cortex_eval.analysis.compare import (
+        Baseline,
+        Compared,
+        Figures,
+        StoredRun,
+        baseline_of,
+        compare_with_baseline,
+        figures_of,
+        read_baseline,
+    )
+    from cortex_eval.analysis.confidence import Confidence, ConfidenceBin, ConfidenceSpread, confidence_of
+    from cortex_eval.analysis.coverage import KINDS, Coverage, CoverageRow, Rows, coverage_of
+    from cortex_eval.analysis.expectations import Expectation, Expectations
+    from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, Quarantined, decide
+    from cortex_eval.analysis.hallucination import Hallucination, pooled_rate
+    from cortex_eval.analysis.held import MAY_BE_CHANCE, Held
+    from cortex_eval.analysis.history import PastRun, past_run, read_history
+    from cortex_eval.analysis.judge_quality import Calibration, Drawn, Figure, Scored, Tuned, calibrate, scored_items
+    from cortex_eval.analysis.kinds import Words, compare_words
+    from cortex_eval.analysis.labels import Item, Labels, read_labels
+    from cortex_eval.analysis.names import OVERALL_NAMES, RUN_FIGURES, SETTING_NAMES, metric_name
+    from cortex_eval.analysis.paired import (
+        CategoryChange,
+        CompareAlternative,
+        CompareVerdict,
+        Comparison,
+        PairedMetric,
+        Repeats,
+        compare_cases,
+        judge_together,
+    )
+    from cortex_eval.analysis.parallel import Parity, parity
+    from cortex_eval.analysis.patterns import ROOT_CAUSE_MAP, ConfusedPair, Pattern, Slice, locate, percent
+    from cortex_eval.analysis.patterns_change import PatternChange, compare_patterns
+    from cortex_eval.analysis.patterns_find import Diagnosis, diagnose
+    from cortex_eval.analysis.patterns_gather import Failures
+    from cortex_eval.analysis.report import (
+        Calls,
+        Group,
+        Latency,
+        LatencyWarning,
+        Metric,
+        Report,
+        TokenUse,
+        Totals,
+        Unscored,
+        report_document,
+    )
+    from cortex_eval.analysis.rows import asked_at, figure_of, reply_fields, result_row
+    from cortex_eval.analysis.spread import LatencyBin
+    from cortex_eval.analysis.summary import summarise
+    from cortex_eval.analysis.trend import (
+        Stability,
+        Trend,
+        TrendFigure,
+        TrendPoint,
+        point_of_report,
+        scorer_changes,
+        target_changes,
+    )
+    from cortex_eval.analysis.usage import judge_usages
+    from cortex_eval.analysis.verdict import (
+        BaselineLabel,
+        Change,
+        Check,
+        Gate,
+        Regression,
+        SecondLook,
+        SetAside,
+        Verdict,
+    )
+    from cortex_eval.analysis.versus import Versus, VersusVerdict, allowed_worsening, compare_runs
 
 __all__ = [
     "CRITICAL_TAG",
     "KINDS",
+    "MAY_BE_CHANCE",
     "OVERALL_NAMES",
     "ROOT_CAUSE_MAP",
     "RUN_FIGURES",
@@ -209,3 +207,127 @@ __all__ = [
     "summarise",
     "target_changes",
 ]
+
+_HOMES = {
+    "CRITICAL_TAG": "cases",
+    "KINDS": "coverage",
+    "MAY_BE_CHANCE": "held",
+    "OVERALL_NAMES": "names",
+    "ROOT_CAUSE_MAP": "patterns",
+    "RUN_FIGURES": "names",
+    "SETTING_NAMES": "names",
+    "Allowance": "gate",
+    "Averages": "classification",
+    "Baseline": "compare",
+    "BaselineLabel": "verdict",
+    "Calibration": "judge_quality",
+    "Calls": "report",
+    "CaseChange": "changes",
+    "CaseFigures": "cases",
+    "CategoryChange": "paired",
+    "Change": "verdict",
+    "Check": "verdict",
+    "ClassFigures": "classification",
+    "Classified": "classification",
+    "CompareAlternative": "paired",
+    "CompareVerdict": "paired",
+    "Compared": "compare",
+    "Comparison": "paired",
+    "Confidence": "confidence",
+    "ConfidenceBin": "confidence",
+    "ConfidenceSpread": "confidence",
+    "ConfusedPair": "patterns",
+    "Coverage": "coverage",
+    "CoverageRow": "coverage",
+    "Diagnosis": "patterns_find",
+    "Drawn": "judge_quality",
+    "Evidence": "gate",
+    "Expectation": "expectations",
+    "Expectations": "expectations",
+    "Failures": "patterns_gather",
+    "Figure": "judge_quality",
+    "Figures": "compare",
+    "Gate": "verdict",
+    "GateSettings": "gate",
+    "Group": "report",
+    "Hallucination": "hallucination",
+    "Held": "held",
+    "Item": "labels",
+    "Labels": "labels",
+    "Latency": "report",
+    "LatencyBin": "spread",
+    "LatencyWarning": "report",
+    "Metric": "report",
+    "MistakenPair": "classification",
+    "PairedMetric": "paired",
+    "Parity": "parallel",
+    "PastRun": "history",
+    "Pattern": "patterns",
+    "PatternChange": "patterns_change",
+    "Quarantined": "gate",
+    "Regression": "verdict",
+    "Repeats": "paired",
+    "Report": "report",
+    "Rows": "coverage",
+    "Scored": "judge_quality",
+    "SecondLook": "verdict",
+    "SetAside": "verdict",
+    "Slice": "patterns",
+    "Stability": "trend",
+    "StoredRun": "compare",
+    "TokenUse": "report",
+    "Totals": "report",
+    "Trend": "trend",
+    "TrendFigure": "trend",
+    "TrendPoint": "trend",
+    "Tuned": "judge_quality",
+    "Unscored": "report",
+    "Verdict": "verdict",
+    "Versus": "versus",
+    "VersusVerdict": "versus",
+    "Words": "kinds",
+    "allowed_worsening": "versus",
+    "asked_at": "rows",
+    "baseline_of": "compare",
+    "calibrate": "judge_quality",
+    "case_figures": "cases",
+    "case_fingerprint": "cases",
+    "classified": "classification",
+    "classify": "classification",
+    "compare_cases": "paired",
+    "compare_patterns": "patterns_change",
+    "compare_runs": "versus",
+    "compare_with_baseline": "compare",
+    "compare_words": "kinds",
+    "confidence_of": "confidence",
+    "coverage_of": "coverage",
+    "decide": "gate",
+    "diagnose": "patterns_find",
+    "figure_of": "rows",
+    "figures_of": "compare",
+    "judge_together": "paired",
+    "judge_usages": "usage",
+    "locate": "patterns",
+    "metric_name": "names",
+    "mistaken_pairs": "classification",
+    "parity": "parallel",
+    "past_run": "history",
+    "percent": "patterns",
+    "point_of_report": "trend",
+    "pooled_rate": "hallucination",
+    "read_baseline": "compare",
+    "read_history": "history",
+    "read_labels": "labels",
+    "reply_fields": "rows",
+    "report_document": "report",
+    "result_row": "rows",
+    "scored_items": "judge_quality",
+    "scorer_changes": "trend",
+    "summarise": "summary",
+    "target_changes": "trend",
+}
+"""The file of each name: it is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> Any:  # Any: whichever name is asked for
+    return first_use(__name__, _HOMES, name)

@@ -13,6 +13,7 @@ from cortex_eval.analysis.verdict import BaselineLabel, Change, Check, Regressio
 
 NAMED = 3
 """Metrics, and cases, that a sentence names; the rest are counted."""
+MAY_BE_CHANCE = ", which may be chance"
 _FIRST = ("pass_rate", "overall_score")
 """Metrics that people know best: what can be seen is told of these, where it is to be told of one."""
 
@@ -113,7 +114,7 @@ def _second_look_checks(looks: Sequence[SecondLook]) -> Iterator[Check]:
     broken = [each for each in looks if each.is_broken]
     if flaky:
         told = ", ".join(f"{each.case_id} ({sum(each.passes)} of {len(each.passes)})" for each in flaky[:NAMED])
-        reason = f"critical and flaky, failed and then passed when asked again: {told}{_more(flaky)}"
+        reason = f"critical, failed, and passed when asked again: {told}{_more(flaky)}"
         yield Check(name="flaky", value=len(flaky), limit=None, ok=True, reason=reason)
     if broken:
         told = ", ".join(each.case_id for each in broken[:NAMED])
@@ -176,10 +177,8 @@ def _drop_check(found: Regression, held: Held, metric: PairedMetric | None, *, k
     against = f" against {held.name}" if held.is_anchor else ""
     sure = f"{chance(found.p_value)}, " if found.p_value is not None or metric is not None else ""
     reason = f"{name} {'rose' if rose else 'fell'} {was} → {now}{against} ({sure}allowed {number(found.allowed)})"
-    if ok:
-        reason += ", which may be chance"
     limit = found.allowed if rose else -found.allowed
-    reason += _bounds(metric)
+    reason += _bounds(metric) + (MAY_BE_CHANCE if ok else "")
     return Check(name=f"{kind}.{held.prefix}{name}", value=found.diff, limit=limit, ok=ok, reason=reason)
 
 

@@ -56,20 +56,23 @@ class Quarantine:
             count = "1 case is" if len(found) == 1 else f"{len(found)} cases are"
             reason = f"{count} in quarantine and did not decide: {told}"
             checks.append(Check(name="quarantine", value=len(found), limit=None, ok=True, reason=reason))
+        return (*checks, *self._ended_checks())
+
+    def _ended_checks(self) -> Iterator[Check]:
         if self._ended:
             told = ", ".join(f"{each.case} (until {each.until})" for each in self._ended)
             reason = f"the quarantine is over, and these decide again: {told}"
-            checks.append(Check(name="quarantine.ended", value=len(self._ended), limit=None, ok=True, reason=reason))
-        return tuple(checks)
+            yield Check(name="quarantine.ended", value=len(self._ended), limit=None, ok=True, reason=reason)
 
     def notes(self) -> tuple[str, ...]:
         """The same for those who read the figures."""
+        ended = tuple(f"{each.reason[0].upper()}{each.reason[1:]}." for each in self._ended_checks())
         found = self.set_aside()
         if not found:
-            return ()
+            return ended
         told = "; ".join(
             f"{each.case_id} ({each.outcome}): {each.reason}{f', until {each.until}' if each.until else ''}"
             for each in found
         )
         count = "1 case in quarantine is" if len(found) == 1 else f"{len(found)} cases in quarantine are"
-        return (f"{count} in none of these figures: {told}.",)
+        return (f"{count} in none of these figures: {told}.", *ended)

@@ -12,7 +12,7 @@ from cortex_eval.analysis.confidence import Confidence
 from cortex_eval.analysis.coverage import Coverage
 from cortex_eval.analysis.expectations import Expectation
 from cortex_eval.analysis.hallucination import Hallucination
-from cortex_eval.analysis.parity import Parity
+from cortex_eval.analysis.parallel import Parity
 from cortex_eval.analysis.patterns import ConfusedPair, Pattern, Slice
 from cortex_eval.analysis.rows import figure_of, result_row
 from cortex_eval.analysis.spread import LatencyBin

@@ -14,7 +14,7 @@ from cortex_eval.analysis.expectations import judged
 from cortex_eval.analysis.gaps import gap_notes, unscored_of
 from cortex_eval.analysis.gate import Evidence, GateSettings, decide
 from cortex_eval.analysis.hallucination import Hallucinations
-from cortex_eval.analysis.parity import parity
+from cortex_eval.analysis.parallel import parity
 from cortex_eval.analysis.patterns_find import diagnose
 from cortex_eval.analysis.patterns_gather import Failures
 from cortex_eval.analysis.quarantine import Quarantine

@@ -146,7 +146,7 @@ class _Place:
 
 
 def _services(project: Project, request: Request, suite_name: str, suite: SuiteModel, problems: _Problems) -> list[str]:
-    """The services that are asked for; one that is not there is a problem, and the others are looked at all the same."""
+    """The services that are asked for; one that is not there is a problem, and the others are looked at."""
     known = project.model.services
     if request.service is not None:
         wanted = [request.service]
@@ -305,6 +305,9 @@ def _gate(project: Project, name: str, suite: SuiteModel, request: Request, know
     ]
     problems += _wrong_expectations(project, path, model.expectations, known)
     problems += _wrong_quarantine(project, name, suite)
+    if model.auto and not (request.baseline or model.baseline):
+        message = "gate.auto: say which baseline is to move, such as `baseline: main`."
+        problems.append(project.document.problem((*path, "auto"), message))
     if problems:
         raise InputError(problems)
     regression = dict(GateSettings().regression)

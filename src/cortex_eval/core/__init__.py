@@ -21,6 +21,7 @@ from cortex_eval.core.errors import (
     Unavailable,
     did_you_mean,
 )
+from cortex_eval.core.fronts import first_use
 from cortex_eval.core.record import DatasetVersion, Result, RunRecord
 from cortex_eval.core.redact import (
     Secret,
@@ -99,6 +100,7 @@ __all__ = [
     "check_settings",
     "did_you_mean",
     "expected_from_mapping",
+    "first_use",
     "hide_header",
     "hide_password",
     "is_likely_secret",

@@ -262,7 +262,7 @@ def comparison_lines(versus: Versus) -> list[str]:
     (found,) = versus.comparisons
     lines = [f"{_INDENT}{each.name:<15} {_change(each)}" for each in found.regressions]
     lines += [
-        f"{_INDENT}{part.category:<15} {_change(part.metric)}   {part.newly_broken} cases broken"
+        f"{_INDENT}{part.category:<15} {part.metric.name} {_change(part.metric)}, {part.newly_broken} cases broken"
         for part in found.regressed_categories
     ]
     broken = ", ".join(part.category for part in found.regressed_categories)

@@ -1,31 +1,44 @@
 """One report, many renderings: terminal, Markdown, HTML, JSON, JSON lines, CSV, JUnit, Parquet."""
 
-from cortex_eval.reports.calls import money
-from cortex_eval.reports.console import render_console
-from cortex_eval.reports.error_analysis import Fix, render_analysis, render_analysis_markdown, top_fixes
-from cortex_eval.reports.figures import COVERAGE_COLUMNS, coverage_sentence
-from cortex_eval.reports.files import Format, safe_name, write_artifacts, write_atomically
-from cortex_eval.reports.github import (
-    COMMENT_FILE,
-    annotation,
-    as_shown,
-    problem_annotations,
-    render_comment,
-    report_annotations,
-    step_outputs,
-    step_summary,
-)
-from cortex_eval.reports.html import html_chunks, is_quick_run, render_html
-from cortex_eval.reports.html_list import ListedCases
-from cortex_eval.reports.junit import cases_of, junit_chunks, missed_scores, outcome_of
-from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks, row_bytes, seed_row
-from cortex_eval.reports.markdown import render_markdown
-from cortex_eval.reports.parquet import parquet_chunks
-from cortex_eval.reports.systems import SUMMARY_FILE, Systems, compare_systems, render_systems, write_systems
-from cortex_eval.reports.text import visible
-from cortex_eval.reports.trend import check_metric, render_trend
-from cortex_eval.reports.versus import render_versus_console, render_versus_markdown
-from cortex_eval.reports.words import VerdictWords, verdict_words, with_config
+from typing import TYPE_CHECKING, Any
+
+from cortex_eval.core import first_use
+
+if TYPE_CHECKING:
+    from cortex_eval.reports.calls import money
+    from cortex_eval.reports.console import render_console
+    from cortex_eval.reports.error_analysis import Fix, render_analysis, render_analysis_markdown, top_fixes
+    from cortex_eval.reports.figures import COVERAGE_COLUMNS, coverage_sentence
+    from cortex_eval.reports.files import Format, safe_name, write_artifacts, write_atomically
+    from cortex_eval.reports.github import (
+        COMMENT_FILE,
+        annotation,
+        as_shown,
+        problem_annotations,
+        render_comment,
+        report_annotations,
+        step_outputs,
+        step_summary,
+    )
+    from cortex_eval.reports.html import html_chunks, is_quick_run, render_html
+    from cortex_eval.reports.html_list import ListedCases
+    from cortex_eval.reports.junit import cases_of, junit_chunks, missed_scores, outcome_of
+    from cortex_eval.reports.machine import (
+        Dialect,
+        ResultLines,
+        csv_chunks,
+        json_chunks,
+        jsonl_chunks,
+        row_bytes,
+        seed_row,
+    )
+    from cortex_eval.reports.markdown import render_markdown
+    from cortex_eval.reports.parquet import parquet_chunks
+    from cortex_eval.reports.systems import SUMMARY_FILE, Systems, compare_systems, render_systems, write_systems
+    from cortex_eval.reports.text import visible
+    from cortex_eval.reports.trend import check_metric, render_trend
+    from cortex_eval.reports.versus import render_versus_console, render_versus_markdown
+    from cortex_eval.reports.words import VerdictWords, verdict_words, with_config
 
 __all__ = [
     "COMMENT_FILE",
@@ -79,3 +92,61 @@ __all__ = [
     "write_atomically",
     "write_systems",
 ]
+
+_HOMES = {
+    "COMMENT_FILE": "github",
+    "COVERAGE_COLUMNS": "figures",
+    "SUMMARY_FILE": "systems",
+    "Dialect": "machine",
+    "Fix": "error_analysis",
+    "Format": "files",
+    "ListedCases": "html_list",
+    "ResultLines": "machine",
+    "Systems": "systems",
+    "VerdictWords": "words",
+    "annotation": "github",
+    "as_shown": "github",
+    "cases_of": "junit",
+    "check_metric": "trend",
+    "compare_systems": "systems",
+    "coverage_sentence": "figures",
+    "csv_chunks": "machine",
+    "html_chunks": "html",
+    "is_quick_run": "html",
+    "json_chunks": "machine",
+    "jsonl_chunks": "machine",
+    "junit_chunks": "junit",
+    "missed_scores": "junit",
+    "money": "calls",
+    "outcome_of": "junit",
+    "parquet_chunks": "parquet",
+    "problem_annotations": "github",
+    "render_analysis": "error_analysis",
+    "render_analysis_markdown": "error_analysis",
+    "render_comment": "github",
+    "render_console": "console",
+    "render_html": "html",
+    "render_markdown": "markdown",
+    "render_systems": "systems",
+    "render_trend": "trend",
+    "render_versus_console": "versus",
+    "render_versus_markdown": "versus",
+    "report_annotations": "github",
+    "row_bytes": "machine",
+    "safe_name": "files",
+    "seed_row": "machine",
+    "step_outputs": "github",
+    "step_summary": "github",
+    "top_fixes": "error_analysis",
+    "verdict_words": "words",
+    "visible": "text",
+    "with_config": "words",
+    "write_artifacts": "files",
+    "write_atomically": "files",
+    "write_systems": "systems",
+}
+"""The file of each name: it is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> Any:  # Any: whichever name is asked for
+    return first_use(__name__, _HOMES, name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from cortex_eval.analysis import Check, Group, Metric, Report, Unscored, Verdict
+from cortex_eval.analysis import MAY_BE_CHANCE, Check, Group, Metric, Report, Unscored, Verdict
 from cortex_eval.core import RunRecord
 
 TITLES: dict[Verdict, str] = {
@@ -17,6 +17,8 @@ TITLES: dict[Verdict, str] = {
     "error": "Error",
     "inconclusive": "Inconclusive",
 }
+NOISE_NAMED = 3
+"""Metrics that are perhaps worse, in a sentence; the gate's table has all."""
 _RUN_FIGURES = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
 
 
@@ -52,11 +54,13 @@ def _beside(report: Report) -> Iterator[str]:
     if report.gate.verdict != "regressed":
         drops = (check for check in checks if not check.ok and check.name.startswith("regression."))
         yield from (f"Worse than {_baseline_name(report)} too: {check.reason}" for check in drops)
-    yield from (f"Perhaps worse: {check.reason}" for check in checks if check.name.startswith("noise."))
+    noise = [check.reason.removesuffix(MAY_BE_CHANCE) for check in checks if check.name.startswith("noise.")]
+    if noise:
+        rest = f"; and {len(noise) - NOISE_NAMED} more" if len(noise) > NOISE_NAMED else ""
+        yield f"Perhaps worse, perhaps chance: {'; '.join(noise[:NOISE_NAMED])}{rest}"
     if report.gate.verdict != "regressed":
         parts = (check for check in checks if check.name.startswith(("category.", "anchor.category.")))
         yield from (f"A category is worse: {check.reason}" for check in parts)
-    yield from (f"Quarantine: {check.reason}" for check in checks if check.name.startswith("quarantine"))
 
 
 def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
@@ -125,7 +129,7 @@ def telling_checks(report: Report) -> list[Check]:
 
 def counted_cases(report: Report) -> str:
     """How many cases there are results of, and of how many where that is not all."""
-    there, planned = report.totals.cases, report.run.cases
+    there, planned = report.totals.cases, report.run.cases - len(report.quarantine)
     of = f" of {planned:,}" if there < planned else ""
     return f"{there:,}{of} {plural('case', planned if of else there)}"
 

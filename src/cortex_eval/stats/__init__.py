@@ -1,64 +1,69 @@
 """Pure functions on numbers: how sure a figure is, and what a comparison could see."""
 
-from cortex_eval.stats.agreement import (
-    Confusion,
-    Fit,
-    Kappa,
-    best_threshold,
-    cohen_kappa,
-    confusion_of,
-    cross_table,
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    pearson,
-    randolph_kappa,
-    spearman,
-)
-from cortex_eval.stats.calibration import (
-    CalibratedEce,
-    ReliabilityBin,
-    brier,
-    calibrated_ece,
-    calibration_error,
-    equal_mass_edges,
-    reliability_bins,
-)
-from cortex_eval.stats.flaky import RepeatVariance, pass_at_k, pass_hat_k, repeat_variance
-from cortex_eval.stats.paired import (
-    Alternative,
-    ClusterSums,
-    PermutationTest,
-    cluster_sums,
-    difference_interval,
-    holm,
-    mcnemar_exact,
-    sign_flip_test,
-)
-from cortex_eval.stats.power import (
-    POWER,
-    Noise,
-    noise_of,
-    pairs_for,
-    pairs_needed,
-    smallest_detectable_drop,
-    smallest_difference,
-)
-from cortex_eval.stats.ppi import Corrected, ppi_mean, ppi_mean_of_drawn
-from cortex_eval.stats.uncertainty import (
-    BOOTSTRAP_LIMIT,
-    Estimate,
-    Interval,
-    all_equal_interval,
-    bootstrap_interval,
-    cluster_normal_interval,
-    design_effect,
-    effective_n,
-    estimate,
-    percentile,
-    wilson,
-)
-from cortex_eval.stats.weighted import kish_n, weighted_estimate, weighted_mean
+from typing import TYPE_CHECKING, Any
+
+from cortex_eval.core import first_use
+
+if TYPE_CHECKING:
+    from cortex_eval.stats.agreement import (
+        Confusion,
+        Fit,
+        Kappa,
+        best_threshold,
+        cohen_kappa,
+        confusion_of,
+        cross_table,
+        fleiss_kappa,
+        gwet_ac1,
+        krippendorff_alpha,
+        pearson,
+        randolph_kappa,
+        spearman,
+    )
+    from cortex_eval.stats.calibration import (
+        CalibratedEce,
+        ReliabilityBin,
+        brier,
+        calibrated_ece,
+        calibration_error,
+        equal_mass_edges,
+        reliability_bins,
+    )
+    from cortex_eval.stats.flaky import RepeatVariance, pass_at_k, pass_hat_k, repeat_variance
+    from cortex_eval.stats.paired import (
+        Alternative,
+        ClusterSums,
+        PermutationTest,
+        cluster_sums,
+        difference_interval,
+        holm,
+        mcnemar_exact,
+        sign_flip_test,
+    )
+    from cortex_eval.stats.power import (
+        POWER,
+        Noise,
+        noise_of,
+        pairs_for,
+        pairs_needed,
+        smallest_detectable_drop,
+        smallest_difference,
+    )
+    from cortex_eval.stats.ppi import Corrected, ppi_mean, ppi_mean_of_drawn
+    from cortex_eval.stats.uncertainty import (
+        BOOTSTRAP_LIMIT,
+        Estimate,
+        Interval,
+        all_equal_interval,
+        bootstrap_interval,
+        cluster_normal_interval,
+        design_effect,
+        effective_n,
+        estimate,
+        percentile,
+        wilson,
+    )
+    from cortex_eval.stats.weighted import kish_n, weighted_estimate, weighted_mean
 
 __all__ = [
     "BOOTSTRAP_LIMIT",
@@ -118,3 +123,67 @@ __all__ = [
     "weighted_mean",
     "wilson",
 ]
+
+_HOMES = {
+    "BOOTSTRAP_LIMIT": "uncertainty",
+    "POWER": "power",
+    "Alternative": "paired",
+    "CalibratedEce": "calibration",
+    "ClusterSums": "paired",
+    "Confusion": "agreement",
+    "Corrected": "ppi",
+    "Estimate": "uncertainty",
+    "Fit": "agreement",
+    "Interval": "uncertainty",
+    "Kappa": "agreement",
+    "Noise": "power",
+    "PermutationTest": "paired",
+    "ReliabilityBin": "calibration",
+    "RepeatVariance": "flaky",
+    "all_equal_interval": "uncertainty",
+    "best_threshold": "agreement",
+    "bootstrap_interval": "uncertainty",
+    "brier": "calibration",
+    "calibrated_ece": "calibration",
+    "calibration_error": "calibration",
+    "cluster_normal_interval": "uncertainty",
+    "cluster_sums": "paired",
+    "cohen_kappa": "agreement",
+    "confusion_of": "agreement",
+    "cross_table": "agreement",
+    "design_effect": "uncertainty",
+    "difference_interval": "paired",
+    "effective_n": "uncertainty",
+    "equal_mass_edges": "calibration",
+    "estimate": "uncertainty",
+    "fleiss_kappa": "agreement",
+    "gwet_ac1": "agreement",
+    "holm": "paired",
+    "kish_n": "weighted",
+    "krippendorff_alpha": "agreement",
+    "mcnemar_exact": "paired",
+    "noise_of": "power",
+    "pairs_for": "power",
+    "pairs_needed": "power",
+    "pass_at_k": "flaky",
+    "pass_hat_k": "flaky",
+    "pearson": "agreement",
+    "percentile": "uncertainty",
+    "ppi_mean": "ppi",
+    "ppi_mean_of_drawn": "ppi",
+    "randolph_kappa": "agreement",
+    "reliability_bins": "calibration",
+    "repeat_variance": "flaky",
+    "sign_flip_test": "paired",
+    "smallest_detectable_drop": "power",
+    "smallest_difference": "power",
+    "spearman": "agreement",
+    "weighted_estimate": "weighted",
+    "weighted_mean": "weighted",
+    "wilson": "uncertainty",
+}
+"""The file of each name: it is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> Any:  # Any: whichever name is asked for
+    return first_use(__name__, _HOMES, name)
