@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from cortex_eval.analysis import judge_usages
+from cortex_eval import analysis
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress
 from cortex_eval.core import Case, Failure, Reply, RunRecord, TargetError, reply_from_json, to_json, usage_from_mapping
@@ -101,7 +101,7 @@ class Asker:
                 budget.made_calls += result.attempts
                 if (reply := result.reply) is not None and reply.usage is not None:
                     budget.add(reply.usage)
-            for usage_of_judge in () if result.reused else judge_usages(result.scores):
+            for usage_of_judge in () if result.reused else analysis.judge_usages(result.scores):
                 budget.made_calls += usage_of_judge.pop("calls")
                 budget.add(usage_from_mapping(usage_of_judge))
         self.made_before = budget.made_calls

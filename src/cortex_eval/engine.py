@@ -12,8 +12,8 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from cortex_eval.analysis import Baseline, Report
 from cortex_eval.asking import Answered, Asker, Doubtful, Waiting
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
@@ -25,6 +25,9 @@ from cortex_eval.reask import cases_to_ask_again
 from cortex_eval.scoring import Scoreboard, opened
 from cortex_eval.storage import LostLease, Slot, Store, StoredTurn
 from cortex_eval.targets import conversation_at, session_of
+
+if TYPE_CHECKING:  # what a report is made with is loaded while the first calls are under way
+    from cortex_eval.analysis import Baseline, Report
 
 CHUNK = 200
 """Cases read from the store at a time."""

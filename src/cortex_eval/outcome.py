@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cortex_eval.analysis import Baseline, GateSettings, Report, StoredRun, baseline_of, read_baseline, summarise
+from cortex_eval import analysis
 from cortex_eval.core import InputError, Result, RunRecord
-from cortex_eval.past import look_back
-from cortex_eval.reask import second_looks
 from cortex_eval.storage import Store
+
+if TYPE_CHECKING:  # a run begins without them: what is used of `analysis` is imported when it is used
+    from cortex_eval.analysis import Baseline, GateSettings, Report, StoredRun
 
 ANCHOR = "anchor"
 """The name of a pinned baseline that every gate of its suite looks at without being told to."""
@@ -49,10 +50,12 @@ def _named(store: Store, name: str | None, suite: str, then: Mapping[str, Any] |
     kept = store.baselines.find(name, suite)
     has_moved = then is not None and then["name"] == name and (kept or {}).get("run_id") != then["run_id"]
     if then is not None and has_moved and (stored := _stored(store, then["run_id"])) is not None:
-        return replace(read_baseline(stored.run.summary, name=name), timestamp=then["timestamp"], stored=stored)
+        return replace(
+            analysis.read_baseline(stored.run.summary, name=name), timestamp=then["timestamp"], stored=stored
+        )
     if kept is None:
         return None
-    baseline = read_baseline(kept, name=name)
+    baseline = analysis.read_baseline(kept, name=name)
     return replace(baseline, stored=_stored(store, baseline.run_id))
 
 
@@ -60,7 +63,9 @@ def _stored(store: Store, run_id: str | None) -> StoredRun | None:
     """The run of this very id, if it is in this store."""
     if run_id is None or not store.history.is_own(run_id):
         return None
-    return StoredRun(store.runs.find(run_id), lambda with_cases: store.results.read(run_id, with_cases=with_cases))
+    return analysis.StoredRun(
+        store.runs.find(run_id), lambda with_cases: store.results.read(run_id, with_cases=with_cases)
+    )
 
 
 def report_on(
@@ -73,9 +78,12 @@ def report_on(
     see: Callable[[Result], None] | None = None,
 ) -> Report:
     """The report of a run as the store holds it, judged by a gate; `see` is shown every result on the way."""
+    from cortex_eval.past import look_back
+    from cortex_eval.reask import second_looks
+
     run = store.runs.find(run_id)
     results = partial(store.results.read, run.id)
-    report = summarise(
+    report = analysis.summarise(
         run,
         results,
         gate=gate,
@@ -103,7 +111,7 @@ def name_run(store: Store, report: Report, name: str, *, is_pinned: bool = False
     """Make a completed run what later ones of its suite are held against; gives what is kept of it."""
     if report.run.status != "completed":
         raise InputError(f"Run {report.run.id} is {report.run.status}: only a completed run can be a baseline.")
-    return keep_baseline(store, name, report.run.suite, baseline_of(report), is_pinned=is_pinned)
+    return keep_baseline(store, name, report.run.suite, analysis.baseline_of(report), is_pinned=is_pinned)
 
 
 def keep_baseline(
@@ -116,7 +124,7 @@ def keep_baseline(
             f"{name!r} is the anchor of {suite} and stays where it is. Choose another --name, or move it with --anchor."
         )
     kept = {**document, "suite": suite, **({"pinned": True} if is_pinned else {})}
-    run_id = read_baseline(document, name=name).run_id
+    run_id = analysis.read_baseline(document, name=name).run_id
     store.baselines.keep(name, suite, run_id, kept)
     return kept
 
@@ -135,5 +143,5 @@ def move_baseline(store: Store, report: Report, gate: GateSettings) -> Report:
     if (store.baselines.find(gate.baseline, run.suite) or {}).get("pinned"):
         told = f"The baseline {gate.baseline} is an anchor, and stays where it is though this is a release."
     else:
-        keep_baseline(store, gate.baseline, run.suite, baseline_of(report))
+        keep_baseline(store, gate.baseline, run.suite, analysis.baseline_of(report))
     return replace(report, notes=(*report.notes, told))

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cortex_eval.analysis import (
-    PastRun,
-    Report,
-    Stability,
-    Trend,
-    TrendPoint,
-    past_run,
-    point_of_report,
-    read_history,
-    scorer_changes,
-    target_changes,
-)
+from cortex_eval import analysis
 from cortex_eval.core import RunRecord
 from cortex_eval.storage import FinishedRun, OutsideRun, Store, now
+
+if TYPE_CHECKING:
+    from cortex_eval.analysis import PastRun, Report, Stability, Trend, TrendPoint
 
 RUNS_LOOKED_BACK = 30
 """Runs in the trend of a report."""
@@ -43,22 +35,23 @@ def look_back(store: Store, report: Report, *, is_partial: bool = False) -> tupl
     stability = _stability(store, run, before)
     finished = run.finished or now()
     status = run.status if is_partial else "completed"  # as it will be in a moment
-    own = point_of_report(replace(report, stability=stability).to_dict(), finished=finished, status=status)
+    own = analysis.point_of_report(replace(report, stability=stability).to_dict(), finished=finished, status=status)
     outside = store.history.imported(suite=run.suite, target=run.target_name, until=finished, limit=RUNS_LOOKED_BACK)
     past = _in_order([*points, *_imported(outside)])[-RUNS_LOOKED_BACK + 1 :]
-    return stability, Trend(suite=run.suite, target=run.target_name, points=(*past, own))
+    return stability, analysis.Trend(suite=run.suite, target=run.target_name, points=(*past, own))
 
 
 def _stability(store: Store, run: RunRecord, before: FinishedRun | None) -> Stability | None:
     undecided = store.history.undecided_cases(run.id) if run.repeats > 1 else None
     if before is None:
-        return None if undecided is None else Stability(against="", compared=0, same=0, flaky=len(undecided))
+        return None if undecided is None else analysis.Stability(against="", compared=0, same=0, flaky=len(undecided))
     found = store.history.compare_verdicts(run.id, before.id)
     was = before.summary["run"]["manifest"]
     is_same = before.summary["run"]["dataset"]["version"] == run.dataset.version
-    is_same = is_same and not target_changes(was, run.manifest) and not scorer_changes(was, run.manifest)
+    is_same = is_same and not analysis.target_changes(was, run.manifest)
+    is_same = is_same and not analysis.scorer_changes(was, run.manifest)
     flaky = undecided if not is_same else found.changed | (undecided or frozenset())
-    return Stability(
+    return analysis.Stability(
         against=before.id,
         compared=found.compared,
         same=found.compared - len(found.changed),
@@ -74,16 +67,16 @@ def trends_of(store: Store, *, suite: str = "", target: str = "", last: int = RU
     for point in _imported(store.history.imported(suite=suite, target=target)):
         lines.setdefault((point.suite, point.target), []).append(point)
     return [
-        Trend(suite=suite, target=target, points=tuple(_in_order(points)[-last:]))
+        analysis.Trend(suite=suite, target=target, points=tuple(_in_order(points)[-last:]))
         for (suite, target), points in sorted(lines.items())
     ]
 
 
 def import_history(store: Store, files: Sequence[Path], *, suite: str = "", target: str = "") -> list[Kept]:
     """Keep the runs that these files tell of, all or none; the same file a second time changes nothing."""
-    known = {each[:3]: past_run(each.body) for each in store.history.imported()}
+    known = {each[:3]: analysis.past_run(each.body) for each in store.history.imported()}
     kept: dict[tuple[str, str, str], Kept] = {}
-    for past in read_history(files, suite=suite, target=target):
+    for past in analysis.read_history(files, suite=suite, target=target):
         point = past.point
         place = (point.suite, point.target, point.run_id)
         there = kept[place].past if place in kept else known.get(place)
@@ -100,12 +93,12 @@ def import_history(store: Store, files: Sequence[Path], *, suite: str = "", targ
 
 
 def _point(run: FinishedRun) -> TrendPoint:
-    return point_of_report(run.summary, finished=run.finished, status=run.status)
+    return analysis.point_of_report(run.summary, finished=run.finished, status=run.status)
 
 
 def _imported(runs: Sequence[OutsideRun]) -> list[TrendPoint]:
     """The points of imported runs, newest first; verdicts are compared with those of the imported run before."""
-    past = [past_run(each.body) for each in runs]
+    past = [analysis.past_run(each.body) for each in runs]
     points = []
     for place, each in enumerate(past):
         same_line = (older for older in past[place + 1 :] if older.point.target == each.point.target)

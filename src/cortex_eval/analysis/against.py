@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cortex_eval.analysis.cases import CaseFigures, case_figures
 from cortex_eval.analysis.compare import Baseline, Figures, compare_with_baseline, regression
-from cortex_eval.analysis.gate import GateSettings
+from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.held import Held
 from cortex_eval.analysis.names import OVERALL_NAMES
 from cortex_eval.analysis.numbers import TOLERANCE

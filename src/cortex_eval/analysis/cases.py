@@ -11,10 +11,8 @@ from operator import attrgetter
 import orjson
 
 from cortex_eval.analysis.rows import figure_of, is_named_for_its_measure
-from cortex_eval.core import RATE, Result
+from cortex_eval.core import CRITICAL_TAG, RATE, Result
 
-CRITICAL_TAG = "critical"
-"""A case with this tag must not break."""
 _ASKED = ("turns", "history", "context", "passages")
 """What of a case is asked and hoped for; its labels may change and it stays the same case."""
 

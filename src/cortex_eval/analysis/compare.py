@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from cortex_eval.analysis.gate import Allowance, GateSettings
+from cortex_eval.analysis.gate_settings import Allowance, GateSettings
 from cortex_eval.analysis.names import CATEGORY_NAMES, OVERALL_NAMES, metric_name
 from cortex_eval.analysis.numbers import TOLERANCE
 from cortex_eval.analysis.report import Group, Metric, Report

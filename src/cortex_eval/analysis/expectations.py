@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from cortex_eval.analysis.gate_settings import Expectations
+
 Comparison = Literal[">=", ">", "<=", "<"]
 Outcome = Literal["met", "not met", "cannot tell"]
 
@@ -38,16 +40,6 @@ TIERS: Mapping[str, tuple[Limit, ...]] = {
     "4": (Limit("intent_accuracy", ">=", 0.80), Limit("entity_f1", ">=", 0.65), Limit("coherence", ">", 0.7)),
     "5": (Limit("intent_accuracy", ">=", 0.75), Limit("entity_f1", ">=", 0.60), Limit("recovery", ">", 0.80)),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expectations:
-    """What a project hopes for; None: the numbers above, of which only those apply whose figure the run has."""
-
-    overall: Mapping[str, float] | None = None
-    """Lowest mean by figure; the highest for names that start with `max_`."""
-    tiers: Mapping[str, Mapping[str, float]] | None = None
-    """The same by tier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

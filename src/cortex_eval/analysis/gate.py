@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
-from cortex_eval.analysis.expectations import Expectations
+from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.held import Held, comparison_checks, smallest_detectable_drop
 from cortex_eval.analysis.names import metric_name
 from cortex_eval.analysis.numbers import TOLERANCE, apart, number, share
@@ -18,79 +17,8 @@ INCONCLUSIVE_FAILS = 2
 """With `inconclusive: fail`: nothing is known to be worse, but the evidence that is asked for is not there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
-    """How much worse a metric may get against the baseline."""
-
-    drop: float | None = None
-    rise: float | None = None
-    """For metrics of which less is better, such as latency."""
-    high: float | None = None
-    """Beyond this the severity is high instead of medium."""
-
-
 LESS_IS_BETTER = ("ece", "brier", "hallucinated_claims", "hallucinated_replies")
 """Figures of the run that are no metrics; their limits are upper ones with and without `max_`, as those of times."""
-ANY_RATE = Allowance(drop=0.02, high=0.05)
-"""For every rate without an allowance of its own."""
-ANY_RATE_OF_FAULTS = Allowance(rise=0.02, high=0.05)
-"""The same for rates of which less is better, such as `hallucination_rate`."""
-
-
-def _default_regression() -> Mapping[str, Allowance]:
-    return {
-        "intent_accuracy": Allowance(drop=0.02, high=0.05),
-        "entity_f1": Allowance(drop=0.05, high=0.10),
-        "tool_accuracy": Allowance(drop=0.02, high=0.05),
-        "latency_ms": Allowance(rise=100, high=200),
-    }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quarantined:
-    """A case that is not to decide, for now."""
-
-    case: str
-    reason: str
-    until: str | None = None
-    """The last day, such as 2026-12-31; None: until it is taken off the list."""
-
-    def holds_at(self, moment: str) -> bool:
-        """Whether it still holds for a run of that time."""
-        return self.until is None or moment[:10] <= self.until
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateSettings:
-    """What a run must reach, and how much worse than its baseline it may be."""
-
-    mode: Literal["statistical", "strict"] = "statistical"
-    level: float = 0.05
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Lowest mean of a metric; the highest for names that start with `max_`, and for what is better when less."""
-    regression: Mapping[str, Allowance] = field(default_factory=_default_regression)
-    max_error_rate: float = 0.0
-    """Share of cases that may end in an error."""
-    inconclusive: Literal["warn", "fail"] = "warn"
-    baseline: str | None = None
-    anchor: str | None = None
-    """A pinned baseline, held against too; None: the one that is named `anchor`, if there is one."""
-    auto: Literal["on-release"] | None = None
-    """When the baseline moves to a run by itself; the anchor never does."""
-    quarantine: tuple[Quarantined, ...] = ()
-    fail_under: float | None = None
-    """Lowest overall score; None: not asked for."""
-    expectations: Expectations | None = None
-    """What is hoped for: shown with how it stands, and without a say in the verdict; None: the defaults."""
-
-    def allowance(self, metric: Metric, name: str) -> Allowance | None:
-        """How much worse this metric may get; None: it is not judged."""
-        for asked, allowance in self.regression.items():
-            if name in (asked, metric_name(asked)):
-                return allowance
-        if metric.unit or name == "llm_usage_rate":
-            return None
-        return ANY_RATE if metric.direction == "higher" else ANY_RATE_OF_FAULTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

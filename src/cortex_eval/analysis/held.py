@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_eval.analysis.names import SETTING_NAMES
 from cortex_eval.analysis.numbers import TOLERANCE, apart, chance, number, rounded_up, signed
-from cortex_eval.analysis.paired import Comparison, PairedMetric
 from cortex_eval.analysis.verdict import BaselineLabel, Change, Check, Regression, SecondLook
+
+if TYPE_CHECKING:  # a run without a baseline has nothing to compare
+    from cortex_eval.analysis.paired import Comparison, PairedMetric
 
 NAMED = 3
 """Metrics, and cases, that a sentence names; the rest are counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cortex_eval.analysis.gate import Quarantined
+from cortex_eval.analysis.gate_settings import Quarantined
 from cortex_eval.analysis.verdict import CaseOutcome, Check, SetAside
 from cortex_eval.core import Result, RunRecord
 

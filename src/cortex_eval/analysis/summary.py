@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from cortex_eval.analysis.against import hold_against
 from cortex_eval.analysis.classification import Confusions
 from cortex_eval.analysis.collect import TAG_SETS_KEPT, Collector, Key
 from cortex_eval.analysis.compare import Baseline, Figures
 from cortex_eval.analysis.confidence import Confidences
 from cortex_eval.analysis.expectations import judged
 from cortex_eval.analysis.gaps import gap_notes, unscored_of
-from cortex_eval.analysis.gate import Evidence, GateSettings, decide
+from cortex_eval.analysis.gate import Evidence, decide
+from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.hallucination import Hallucinations
-from cortex_eval.analysis.parallel import parity
+from cortex_eval.analysis.held import Held
 from cortex_eval.analysis.patterns_find import diagnose
 from cortex_eval.analysis.patterns_gather import Failures
 from cortex_eval.analysis.quarantine import Quarantine
@@ -27,6 +27,9 @@ from cortex_eval.analysis.tally import Tally
 from cortex_eval.analysis.verdict import SecondLook
 from cortex_eval.core import Direction, Result, RunRecord
 from cortex_eval.stats import BOOTSTRAP_LIMIT, estimate, percentile
+
+if TYPE_CHECKING:
+    from cortex_eval.analysis.parallel import Parity
 
 NO_GROUP = "(none)"
 """The name of the cases that state no category, tier or language while others do."""
@@ -70,7 +73,7 @@ def summarise(
     confidence, classification = confidences.summed(no_category=NO_GROUP), confusions.summed()
     hallucination, latency = hallucinations.summed(), _latency(collected)
     figures = Figures(metrics=metrics, overall=overall, categories=categories, category_metrics=category_metrics)
-    held = hold_against(run, open_results, figures, baseline, gate, left_out=quarantine.entries) if baseline else ()
+    held = _held_against(run, open_results, figures, baseline, gate, quarantine)
     against, anchor = next(iter(held), None), next((each for each in held if each.is_anchor), None)
     evidence = Evidence(
         totals=totals,
@@ -128,7 +131,7 @@ def summarise(
         expectations=judged(gate.expectations, Reachable(whole, metrics, method, weights is not None), by_tier),
         latency_warnings=latency_warnings(whole, collected.latencies),
         coverage=collected.coverages.summed(),
-        parity=parity(open_results()) if collected.has_pairs else (),
+        parity=_parity(open_results()) if collected.has_pairs else (),
         hallucination=hallucination,
         patterns=diagnosis.patterns,
         slices=diagnosis.slices,
@@ -141,6 +144,27 @@ def _shown(results: Iterable[Result], see: Callable[[Result], None]) -> Iterator
     for result in results:
         see(result)
         yield result
+
+
+def _held_against(
+    run: RunRecord,
+    open_results: Callable[[], Iterable[Result]],
+    figures: Figures,
+    baseline: Baseline | None,
+    gate: GateSettings,
+    quarantine: Quarantine,
+) -> tuple[Held, ...]:
+    if baseline is None:
+        return ()
+    from cortex_eval.analysis.against import hold_against  # with all that compares case by case
+
+    return hold_against(run, open_results, figures, baseline, gate, left_out=quarantine.entries)
+
+
+def _parity(results: Iterable[Result]) -> tuple[Parity, ...]:
+    from cortex_eval.analysis.parallel import parity
+
+    return parity(results)
 
 
 def _merged(tallies: Iterable[Tally]) -> Tally:

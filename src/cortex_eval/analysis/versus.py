@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from cortex_eval.analysis.cases import CaseFigures, case_figures
 from cortex_eval.analysis.changes import CaseChange
-from cortex_eval.analysis.gate import GateSettings
+from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.paired import Comparison, PairedMetric, compare_cases, judge_together
 from cortex_eval.analysis.report import Metric
 from cortex_eval.core import Direction, InputError, Result, RunRecord

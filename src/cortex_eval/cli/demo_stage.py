@@ -121,7 +121,6 @@ def _play(name: str, folder: Path, suite: str, *, version: str, is_sample: bool,
                 reports=tuple(reports),
                 findings=tuple(findings),
                 files=tuple(files),
-                is_exact=sample.is_exact(suite),
             )
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
@@ -114,8 +115,18 @@ def main() -> NoReturn:
             "Error: this is a bug in Cortex. Nothing that was stored is lost; please report the lines above.", err=True
         )
         code = EXIT_EXECUTION
-    gc.freeze()  # what is left goes with the process: the last collection need not look at it
-    sys.exit(code if isinstance(code, int) else 0)
+    _leave(code if isinstance(code, int) else 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit at once: everything is stored, and taking the interpreter apart would take as long as a small report."""
+    atexit._run_exitfuncs()  # noqa: SLF001  # what plugins registered is theirs to have; there is no public way
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (OSError, ValueError):
+        code = code or EXIT_EXECUTION
+    os._exit(code)
 
 
 def _say(message: str, *, usage: str = "") -> int:

@@ -6,10 +6,12 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import ExitStack
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
-from cortex_eval.analysis import Report
+from cortex_eval import reports
 from cortex_eval.cli import progress as progress_line
 from cortex_eval.cli.options import hint, make_folder, print_json
 from cortex_eval.cli.shown import print_report
@@ -17,18 +19,11 @@ from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
 from cortex_eval.core import InputError, Result, StorageError
 from cortex_eval.engine import execute
-from cortex_eval.reports import (
-    ListedCases,
-    ResultLines,
-    html_chunks,
-    is_quick_run,
-    safe_name,
-    with_config,
-    write_artifacts,
-    write_atomically,
-    write_systems,
-)
 from cortex_eval.storage import Store
+
+if TYPE_CHECKING:  # see `_load_reporting`
+    from cortex_eval.analysis import Report
+    from cortex_eval.reports import ListedCases, ResultLines
 
 RUN_FORMATS = ("html", "json", "jsonl")
 SEVERITY = (0, 1, 2, 3)
@@ -64,22 +59,25 @@ def play(
         hint(f"Note: {note}")
     if rescore is None:
         _check_ways_out(plans)
-    reports: list[Report] = []
+    made: list[Report] = []
     files: list[Path] = []
     documents = []
     for number, plan in enumerate(plans, 1):
-        noted = ListedCases()
-        with ResultLines() as lines:
-            see = partial(_see, lines, noted)
-            report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore, see=see))
+        with _Noted() as noted:
+            report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore, see=noted.add))
             if report is None:
                 return 128 + _also_stopped(stopped_by, plans[number:])
-            glance = noted if is_quick_run(report) and not is_thorough else None
-            del noted, see  # a long run has many lines, and its page is made from all there is
+            cases = noted.take_cases()
+            glance = cases if reports.is_quick_run(report) and not is_thorough else None
+            del cases
             wanted = _with_analysis(formats, report)
-            written = write_artifacts(report, output_dir, wanted, lines=lines, charts=charts, noted=glance)
+            written = reports.write_artifacts(
+                report, output_dir, wanted, lines=noted.lines, charts=charts, noted=glance
+            )
         if dashboard is not None:
-            write_atomically(_own(dashboard, plan, plans), html_chunks(report, charts=charts, noted=glance))
+            reports.write_atomically(
+                _own(dashboard, plan, plans), reports.html_chunks(report, charts=charts, noted=glance)
+            )
         if as_json:
             documents.append(report.to_dict(results=with_results))
         else:
@@ -88,25 +86,54 @@ def play(
         tell(f"Report: {page}" if page else f"Written: {', '.join(map(str, written))}")
         if stopped_by is not None and plans[number:]:
             return 128 + _also_stopped(stopped_by, plans[number:])
-        reports.append(report)
+        made.append(report)
         files += written
-    if len(reports) > 1:
-        files.append(write_systems(reports, output_dir))
+    if len(made) > 1:
+        files.append(reports.write_systems(made, output_dir))
         tell(f"All targets beside each other: {files[-1]}")
     if as_json:
         print_json(documents[0] if len(documents) == 1 else documents)
     if finish is not None:
-        finish(reports, files)
-    return max((report.exit_code for report in reports), key=SEVERITY.index)
+        finish(made, files)
+    return max((report.exit_code for report in made), key=SEVERITY.index)
 
 
 def _keep(_said: object) -> None:
     """Print nothing."""
 
 
-def _see(lines: ResultLines, noted: ListedCases, result: Result) -> None:
-    lines.add(result)
-    noted.add(result)
+class _Noted:
+    """What goes by while the figures are made: lines for the files, and cases for a quick page."""
+
+    def __init__(self) -> None:
+        self._kept = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.close()
+
+    @cached_property
+    def lines(self) -> ResultLines:
+        """Begun with the first result: until then nothing of this is loaded."""
+        return self._kept.enter_context(reports.ResultLines())
+
+    @cached_property
+    def cases(self) -> ListedCases:
+        """The same."""
+        return reports.ListedCases()
+
+    def add(self, result: Result) -> None:
+        """Note one result."""
+        self.lines.add(result)
+        self.cases.add(result)
+
+    def take_cases(self) -> ListedCases:
+        """The cases, which are then the caller's: a long run has many, and its page is made from all there is."""
+        cases = self.cases
+        del self.cases
+        return cases
 
 
 def _with_analysis(formats: Sequence[str], report: Report) -> Sequence[str]:
@@ -133,7 +160,7 @@ def _own(dashboard: Path, plan: Plan, plans: Sequence[Plan]) -> Path:
     """The dashboard of this plan: with several targets, each has its own."""
     if len(plans) == 1:
         return dashboard
-    return dashboard.with_name(f"{dashboard.stem}_{safe_name(plan.target_name)}{dashboard.suffix}")
+    return dashboard.with_name(f"{dashboard.stem}_{reports.safe_name(plan.target_name)}{dashboard.suffix}")
 
 
 def _also_stopped(signal_number: int | None, rest: Sequence[Plan]) -> int:
@@ -163,6 +190,7 @@ async def _play(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ask_to_stop, number)
     shown = asyncio.create_task(progress_line.show(progress))
+    loading = asyncio.create_task(_load_reporting(progress))
     try:
         report = await execute(plan, store, progress=progress, stop=stop, resume=resume, rescore=rescore, see=see)
     except StorageError:
@@ -170,13 +198,31 @@ async def _play(
             hint(f"Go on when it is mended: cortex run --resume {progress.run_id}")
         raise
     finally:
-        shown.cancel()
-        await asyncio.wait([shown])
+        for task in (shown, loading):
+            task.cancel()
+        await asyncio.wait([shown, loading])
     stopped_by = received[0] if received else None
     if stopped_by is not None and progress.done < progress.total:
         hint(f"Stopped: {progress.done:,} of {progress.total:,} cases are done and kept.")
-        hint(f"Go on: {with_config(f'cortex run --resume {progress.run_id}', report.run)}")
+        hint(f"Go on: {reports.with_config(f'cortex run --resume {progress.run_id}', report.run)}")
         if stop.halt.is_set():  # all is on disk; a scorer that blocks a thread would still hold up the end
             os._exit(128 + stopped_by)
         return None, stopped_by
     return report, stopped_by
+
+
+async def _load_reporting(progress: Progress) -> None:
+    """Load what makes the report while the first calls are waited for: later, everybody would wait for it."""
+    while not progress.in_flight and not progress.done:  # noqa: ASYNC110  # plain numbers, for whoever looks
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(_import_reporting, progress.total)
+
+
+def _import_reporting(cases: int) -> None:
+    from cortex_eval.analysis import summarise  # noqa: F401  # and all that it needs
+    from cortex_eval.past import look_back  # noqa: F401
+    from cortex_eval.reports import ListedCases, html_chunks, render_console, write_artifacts  # noqa: F401
+    from cortex_eval.stats import BOOTSTRAP_LIMIT
+
+    if cases <= BOOTSTRAP_LIMIT:
+        import numpy as np  # noqa: F401  # which draws the samples

@@ -20,7 +20,6 @@ from cortex_eval.cli.options import (
     output_option,
     print_json,
 )
-from cortex_eval.cli.planned import estimate_text
 from cortex_eval.cli.playing import play
 from cortex_eval.cli.shown import is_resumable, print_report, report_of
 from cortex_eval.config import Project, Request, load_project, make_plans
@@ -198,6 +197,7 @@ def _find_resumable(store: Store, name: str) -> RunRecord:
 
 def _describe(plans: list[Any], store: Store, *, as_json: bool) -> int:
     """What a run would do."""
+    from cortex_eval.cli.planned import estimate_text
     from cortex_eval.estimate import estimate_run
 
     for note in dict.fromkeys(note for plan in plans for note in plan.notes):

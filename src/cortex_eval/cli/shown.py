@@ -6,14 +6,16 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cortex_eval.analysis import Allowance, Expectations, GateSettings, Quarantined, Report, figure_of
+from cortex_eval import analysis, reports
 from cortex_eval.cli.options import cut, out, print_json, table, when, width_of
 from cortex_eval.core import RunRecord
 from cortex_eval.outcome import find_baseline, report_on
-from cortex_eval.reports import render_console
 from cortex_eval.storage import Store
+
+if TYPE_CHECKING:  # their rooms are imported when they are needed
+    from cortex_eval.analysis import GateSettings, Report
 
 WIDTH = 80
 NARROWEST = 6
@@ -24,12 +26,12 @@ def gate_of(record: RunRecord) -> GateSettings:
     """The gate that a run was judged by."""
     kept = dict(record.manifest.get("gate", {}))
     if "regression" in kept:
-        kept["regression"] = {name: Allowance(**each) for name, each in kept["regression"].items()}
+        kept["regression"] = {name: analysis.Allowance(**each) for name, each in kept["regression"].items()}
     if "quarantine" in kept:
-        kept["quarantine"] = tuple(Quarantined(**each) for each in kept["quarantine"])
+        kept["quarantine"] = tuple(analysis.Quarantined(**each) for each in kept["quarantine"])
     if kept.get("expectations") is not None:
-        kept["expectations"] = Expectations(**kept["expectations"])
-    return GateSettings(**kept)
+        kept["expectations"] = analysis.Expectations(**kept["expectations"])
+    return analysis.GateSettings(**kept)
 
 
 def report_of(store: Store, name: str) -> Report:
@@ -45,7 +47,7 @@ def print_report(report: Report, *, as_json: bool, with_results: bool = False, f
     if as_json:
         print_json(report.to_dict(results=with_results))
     else:
-        out(render_console(report, colour=has_colour(), failed_are_shown=failed_are_shown), nl=False)
+        out(reports.render_console(report, colour=has_colour(), failed_are_shown=failed_are_shown), nl=False)
 
 
 def has_colour() -> bool:
@@ -142,5 +144,5 @@ def failed_lines(store: Store, record: RunRecord) -> Iterator[str]:
 
 
 def _value(score: dict[str, Any]) -> str:  # Any: JSON
-    value = figure_of(score)
+    value = analysis.figure_of(score)
     return "–" if value is None else f"{value:.2f}"

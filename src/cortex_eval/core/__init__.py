@@ -1,6 +1,6 @@
 """Pure values that every room shares."""
 
-from cortex_eval.core.case import Attachment, Case, Criterion, Expected, Role, ToolCall, Turn
+from cortex_eval.core.case import CRITICAL_TAG, Attachment, Case, Criterion, Expected, Role, ToolCall, Turn
 from cortex_eval.core.codec import (
     case_from_json,
     case_from_mapping,
@@ -56,6 +56,7 @@ from cortex_eval.core.settings import KeyPath, Mistake, Range, Spelled, check_se
 from cortex_eval.core.version import __version__
 
 __all__ = [
+    "CRITICAL_TAG",
     "PARSE_WARNING_MS",
     "RATE",
     "TOTAL_WARNING_MS",

@@ -18,6 +18,10 @@ class ToolCall:
     """None: the arguments do not matter (expected) or are not known (actual)."""
 
 
+CRITICAL_TAG = "critical"
+"""A case with this tag must not break."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
     """One line of a rubric; negative points are for what must not be there."""

@@ -40,8 +40,6 @@ class Sample:
     """What the service and its list of weaknesses call versions 1 and 2."""
     next_target: str = ""
     """The target that is version 2, where replies are recorded."""
-    by_meaning: tuple[str, ...] = ()
-    """Suites that fail as documented only where meanings can be compared."""
     spoken: tuple[str, ...] = ()
     """Suites that need the speech engines."""
 
@@ -61,29 +59,20 @@ class Sample:
 
         return speech_missing() if suite in self.spoken else ""
 
-    def is_exact(self, suite: str) -> bool:
-        """Whether a suite fails here as documented, and not by what is not installed."""
-        from cortex_eval.scoring import can_embed
-
-        return suite not in self.by_meaning or can_embed()
-
 
 _CHATBOT_VERSIONS = {"1": "1.0", "2": "1.1"}
 SAMPLES: dict[str, Sample] = {
     "adversarial": Sample(service="service:HealthChatbot", suites=("adversarial",), versions=_CHATBOT_VERSIONS),
     "ayurveda": Sample(suites=("ayurveda",), next_target="ayurmind_2"),
     "bioagent": Sample(service="bioagent:BioAgent", suites=("bioagent",)),
-    "health": Sample(
-        service="service:HealthChatbot", suites=("health",), versions=_CHATBOT_VERSIONS, by_meaning=("health",)
-    ),
+    "health": Sample(service="service:HealthChatbot", suites=("health",), versions=_CHATBOT_VERSIONS),
     "healthcare": Sample(
         service="healthcare:HealthcareServices",
         suites=("chatbot", "rag", "translation", "voice"),
         paths=("/chat", "/rag", "/translate", "/voice"),
-        by_meaning=("chatbot", "rag"),
         spoken=("voice",),
     ),
-    "support-agent": Sample(service="support:SupportAgent", suites=("support", "tickets"), by_meaning=("support",)),
+    "support-agent": Sample(service="support:SupportAgent", suites=("support", "tickets")),
 }
 """Every project that has a demo."""
 

@@ -22,7 +22,6 @@ WIDTH = 80
 _INDENT, _DEEPER = "  ", "    "
 _SHOWN = 4
 """Weaknesses and cases that are named before "and so many more"."""
-_NO_MEANINGS = "The extra 'embed' is not installed, so that words are compared in place of meanings."
 _SYSTEM_WIDTH = 19
 _SYSTEM_ROWS = ("overall_score", "classification", "completeness", "interpretability", "safety")
 _OVERALL_FIELDS = {
@@ -115,13 +114,11 @@ class Played:
     findings: tuple[Findings, ...]
     """What failed of each, beside what was planted."""
     files: tuple[Path, ...]
-    is_exact: bool
-    """False: something is not installed that the list of weaknesses takes for granted."""
 
     @property
     def as_documented(self) -> bool:
         """Whether it failed where it is documented to, and nowhere else."""
-        return not self.is_exact or all(each.as_documented for each in self.findings)
+        return all(each.as_documented for each in self.findings)
 
     def facts(self) -> list[dict[str, Any]]:  # Any: JSON
         """What machines are told, target by target."""
@@ -140,7 +137,6 @@ class Played:
                 "overall_score": report.totals.overall_score,
                 "planted": [{"weakness": title, "failed": count} for title, count in found.found],
                 "as_documented": found.as_documented,
-                "is_exact": self.is_exact,
                 "differences": found.differences(),
             }
             for report, found in zip(self.reports, self.findings, strict=True)
@@ -224,12 +220,8 @@ def surprise_lines(played: Played) -> list[str]:
     """What was not as documented; nothing when all was."""
     lines: list[str] = []
     for report, found in zip(played.reports, played.findings, strict=True):
-        if found.as_documented:
-            continue
-        if not played.is_exact:
-            lines += wrapped(f"{_NO_MEANINGS} {_differing(found)}.", _DEEPER)
-            continue
-        lines += wrapped(f"NOT AS DOCUMENTED  {report.run.target_name}: {_differing(found)}.", _DEEPER)
+        if not found.as_documented:
+            lines += wrapped(f"NOT AS DOCUMENTED  {report.run.target_name}: {_differing(found)}.", _DEEPER)
     return lines
 
 
@@ -322,12 +314,9 @@ def whole_lines(folder: Path, played: Sequence[Played]) -> list[str]:
     failed = sum(report.totals.failed for each in played for report in each.reports)
     cases = sum(report.totals.cases for each in played for report in each.reports)
     listed = folder / WEAKNESSES_FILE
-    if not all(each.as_documented for each in played):
+    verdict = f"AS DOCUMENTED  {failed} of {cases} cases fail, and {listed} lists every one of them."
+    if lines:
         verdict = f"NOT AS DOCUMENTED  What differs from {listed} stands above."
-    elif lines:
-        verdict = f"NOT COMPARABLE  {_NO_MEANINGS} What differs from {listed} stands above."
-    else:
-        verdict = f"AS DOCUMENTED  {failed} of {cases} cases fail, and {listed} lists every one of them."
     return [*lines, *wrapped(verdict, "")]
 
 

@@ -15,10 +15,7 @@ from cortex_eval.datasets import atomic_file
 from cortex_eval.reports.error_analysis import render_analysis_markdown
 from cortex_eval.reports.html import html_chunks
 from cortex_eval.reports.html_list import ListedCases
-from cortex_eval.reports.junit import junit_chunks
 from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks
-from cortex_eval.reports.markdown import render_markdown
-from cortex_eval.reports.parquet import parquet_chunks
 from cortex_eval.reports.words import moment
 
 Format = Literal["html", "markdown", "json", "csv", "jsonl", "junit", "parquet", "analysis"]
@@ -56,12 +53,12 @@ def write_artifacts(
     folder = Path(folder)
     writers: dict[Format, Callable[[], Iterable[bytes]]] = {
         "html": lambda: html_chunks(report, charts=charts, noted=noted),
-        "markdown": lambda: [render_markdown(report).encode("utf-8", "replace")],
+        "markdown": lambda: _markdown(report),
         "json": lambda: json_chunks(report, dialect=dialect, lines=dict(zip(wanted, paths, strict=True)).get("jsonl")),
         "csv": lambda: csv_chunks(report),
         "jsonl": lambda: jsonl_chunks(report) if lines is None else lines.chunks(),
-        "junit": lambda: junit_chunks(report),
-        "parquet": lambda: parquet_chunks(report),
+        "junit": lambda: _junit(report),
+        "parquet": lambda: _parquet(report),
         "analysis": lambda: [render_analysis_markdown(report).encode("utf-8", "replace")],
     }
     try:
@@ -73,6 +70,24 @@ def write_artifacts(
     for form, path in sorted(zip(wanted, paths, strict=True), key=lambda each: each[0] != "jsonl"):
         write_atomically(path, writers[form]())
     return paths
+
+
+def _markdown(report: Report) -> list[bytes]:
+    from cortex_eval.reports.markdown import render_markdown  # as the two below: not for every run
+
+    return [render_markdown(report).encode("utf-8", "replace")]
+
+
+def _junit(report: Report) -> Iterable[bytes]:
+    from cortex_eval.reports.junit import junit_chunks
+
+    return junit_chunks(report)
+
+
+def _parquet(report: Report) -> Iterable[bytes]:
+    from cortex_eval.reports.parquet import parquet_chunks
+
+    return parquet_chunks(report)
 
 
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
