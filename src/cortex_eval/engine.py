@@ -92,7 +92,7 @@ class _Play:
         self.reading = asyncio.Lock()
         self.backlog = asyncio.Semaphore(plan.at_once * BACKLOG)
         self.may_ask = self.run.manifest.get("parent") is None
-        progress.waits_for = lambda: self.asker.line.note or store.trouble
+        progress.waits_for = lambda: self.asker.line.waits or store.trouble
         progress.total, progress.run_id = len(self.ordinals) * self.run.repeats, self.run.id
 
     async def all_cases(self) -> None:

@@ -16,7 +16,7 @@ import orjson
 
 from cortex_eval.config import DatasetSource, Plan
 from cortex_eval.core import Case, InputError, Problem, RunRecord, __version__, short_repr, to_json
-from cortex_eval.datasets import CaseReader, cases_from, read_cases
+from cortex_eval.datasets import CaseReader, cases_from, near_file, read_cases
 from cortex_eval.reuse import plan_reuse
 from cortex_eval.storage import Store, this_process
 
@@ -102,9 +102,8 @@ def file_digest(source: DatasetSource) -> str:
             while block := file.read(1 << 20):
                 digest.update(block)
     except FileNotFoundError:
-        raise InputError(
-            f"There is no dataset file {source.path}. Check the path, which may be that of a suite."
-        ) from None
+        advice = near_file(source.path) or " Check the path, which may be that of a suite."
+        raise InputError(f"There is no dataset file {source.path}.{advice}") from None
     except OSError as error:
         raise InputError(f"The dataset {source.path} cannot be read: {error.strerror}.") from error
     return digest.hexdigest()

@@ -104,7 +104,15 @@ def test_a_run_is_cancelled_from_another_terminal_and_what_it_did_stays(clinic):
         (("-f", "json", "-f", "csv"), ["evaluation_*.json", "evaluation_*.csv"]),
         (
             ("-f", "all"),
-            ["report_*.html", "evaluation_*.md", "evaluation_*.json", "evaluation_*.csv", "results_*.jsonl"],
+            [
+                "report_*.html",
+                "evaluation_*.md",
+                "evaluation_*.json",
+                "evaluation_*.csv",
+                "results_*.jsonl",
+                "junit_*.xml",
+                "evaluation_*.parquet",
+            ],
         ),
     ],
 )

@@ -87,7 +87,7 @@ async def test_real_calls_fail_where_the_list_of_weaknesses_says_so(
     assert sum(each.scores["heard"]["measure"] for each in played.results) / len(CASES) < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @needs_speech
 async def test_version_2_does_not_hear_people_out(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passed_before = set(CASES) - listed(*FAIL_IN["1"])

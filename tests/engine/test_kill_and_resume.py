@@ -24,6 +24,7 @@ AT_ONCE = 32
 MOMENTARY = (
     {"id", "timestamp", "started", "finished", "created", "owner"}  # another run at another time
     | {"latency_ms", "total_time_ms", "overall_avg_latency_ms", "avg_total_time_ms", "waited_ms"}  # of every call
+    | {"run_id", "latency_p50", "latency_p95"}  # of the points of the trend
     | {"hosts", "calls", "metadata"}  # calls that were cut off, and the marks of those that were made again
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from made_plans import plan_for
@@ -64,7 +65,10 @@ async def test_a_trend_follows_the_runs_of_one_suite_and_target_and_says_how_ste
     assert [point["run_id"] for point in second.to_dict()["trend"]["points"]] == [first.run.id, second.run.id]
 
 
-async def test_changed_verdicts_of_a_target_that_may_have_changed_are_not_called_flaky(store: Store):
+async def test_changed_verdicts_of_a_target_that_may_have_changed_are_not_called_flaky(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)  # no clean commit says that the code is the same
     answers: dict[str, str] = {}
     target = PythonTarget.of(lambda query: answers.get(query, "?"))
     plan = plan_for(target, [Case.of("Question 1", "Answer 1", id="1")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -346,3 +347,25 @@ async def test_a_retry_counts_as_a_call():
         await line(outside, retries=10).call(service)
 
     assert len(service.at) == 3
+
+
+async def test_whoever_waits_for_a_service_that_is_down_is_told_when_it_is_tried_again_and_for_how_long():
+    service = Service(lambda _number: down())
+    to_bot = line(break_after=1, pause_limit_s=600, retry_delay_s=30, probe_every_s=30)
+    call = asyncio.create_task(to_bot.call(service))
+    while not to_bot.note:
+        await asyncio.sleep(0)
+
+    told = to_bot.waits
+
+    assert re.fullmatch(r"trying again in (29|30) s, for 10 min more: refused", told), told
+    call.cancel()
+    await asyncio.wait([call])
+
+
+async def test_nothing_is_waited_for_when_all_is_well():
+    to_bot = line()
+
+    await to_bot.call(Service())
+
+    assert to_bot.waits == ""

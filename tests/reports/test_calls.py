@@ -44,7 +44,7 @@ def test_the_terminal_tells_retries_waiting_outages_repeats_and_costs_in_a_sente
     text = " ".join(render_console(_report(rows)).split())
 
     assert (
-        "12 calls: 3/4 answered at the first attempt; waited 1 min 15 s, all calls added up; 2 outages; "
+        "12 calls: 3/4 answered at the first attempt; waited 19 s a turn on average; 2 outages; "
         "1 may be repeats; cost: target $0.025" in text
     )
 
@@ -72,7 +72,8 @@ def test_markdown_and_page_have_the_same_account():
 
     assert told["Calls made"][0] == "12"
     assert told["Answered at the first attempt"] == ["4/4", "100.0 % of the turns asked"]
-    assert told["Waited"][0] == "1 min 15 s"
+    assert told["Waited"][0] == "19 s a turn on average"
+    assert told["Waited"][1].endswith("1 min 15 s with all calls added up")
     assert told["Outages"][0] == "2"
     assert told["Calls that may be repeats"][0] == "1"
     assert told["Hosts contacted"] == ["2", "api.example:443 (9), 127.0.0.1:8080 (3)"]

@@ -74,7 +74,7 @@ def test_a_comment_has_the_figures_of_base_and_head_and_what_failed():
         name="main", values={"accuracy": 0.9, "pass_rate": 1.0}, run_id="ab12", timestamp="2026-11-01T00:00:00Z"
     )
     gate = GateSettings(mode="strict", thresholds={"overall_score": 0.1})
-    text = render_comment([failed_report(gate=gate, baseline=base, manifest={"git": {"commit": "0123456789abcdef"}})])
+    text = render_comment([failed_report(gate=gate, baseline=base, manifest={"git": {"commit": "c0ffee5eedfacade"}})])
     assert text.startswith("<!-- cortex-eval: triage -->\n### Cortex: Regression, `triage`\n")
     assert "|  | Metric | Base `main` | Head | Scored | Change |" in text
     assert re.search(r"\| ✕ \| `accuracy` \| 0\.90 \| 0\.30 \[.*\] \| 12/12 \| −0\.60 \|", text)
@@ -82,7 +82,7 @@ def test_a_comment_has_the_figures_of_base_and_head_and_what_failed():
     assert "12 cases: 0 passed, 12 failed, 0 in error." in text
     assert "<summary>The first 10 of 12 cases that did not pass</summary>" in text
     assert text.count("\n- `case_") == 10
-    assert "Base: `main`, run `ab12` of 2026-11-01. Head: run `7f3a` at `0123456789`. Exit code 1." in text
+    assert "Base: `main`, run `ab12` of 2026-11-01. Head: run `7f3a` at `c0ffee5eed`. Exit code 1." in text
 
 
 def test_without_a_baseline_the_comment_says_that_nothing_is_compared():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -358,3 +360,24 @@ async def test_a_target_of_ones_own_posts_json(scripted_service):
     async with Helpdesk(bot.url) as target:
         assert await target.ask(first_turn()) == Reply(text="Hi.")
     assert (bot.ledger[0].json, bot.ledger[0].headers["X-A"]) == ({"messages": ["Hello?"]}, "b")
+
+
+async def test_the_clock_of_the_first_call_starts_when_the_client_is_loaded(scripted_service, monkeypatch):
+    target = targets.build("chatbot", {"api_url": scripted_service({"text": "Yes."}).url})
+    is_loaded, ask = threading.Event(), target.ask
+
+    def load(name: str) -> object:
+        time.sleep(0.2)
+        is_loaded.set()
+        return importlib.import_module(name)
+
+    async def asked(turns: Conversation) -> Reply:
+        assert is_loaded.is_set()
+        return await ask(turns)
+
+    monkeypatch.setattr("cortex_eval.targets.base.import_module", load)
+    monkeypatch.setattr(target, "ask", asked)
+    async with target:
+        reply = await ask_target(Line(), target, first_turn())
+
+    assert reply.text == "Yes."

@@ -31,6 +31,19 @@ class CaseChange:
     """Its verdicts did not agree among repeats, or in earlier runs of the same system."""
 
 
+class BrokenCategory(NamedTuple):
+    """A category with cases that passed before and fail now."""
+
+    category: str
+    broken: int
+    passed_before: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every case of it that passed before fails now."""
+        return self.broken == self.passed_before
+
+
 class Changes(NamedTuple):
     """The cases of a comparison whose verdicts are worth a look."""
 
@@ -38,6 +51,8 @@ class Changes(NamedTuple):
     newly_fixed: tuple[CaseChange, ...]
     flaky: tuple[CaseChange, ...]
     newly_in_error: tuple[CaseChange, ...]
+    broken_categories: tuple[BrokenCategory, ...] = ()
+    """Those that broke wholly first, then by how many of their cases broke; empty when no case states a category."""
 
 
 def case_changes(pairs: Sequence[Pair], directions: Mapping[str, Direction], history: History = ()) -> Changes:
@@ -57,7 +72,14 @@ def case_changes(pairs: Sequence[Pair], directions: Mapping[str, Direction], his
             fixed.append(_change(a, b, _moved(a, b, directions, worse=False), is_flaky=bool(unsteady)))
         elif b.error and not b.passes and a.passes:
             in_error.append(_change(a, b, f"{_passed(a.passes)} before, no answer now", is_flaky=bool(unsteady)))
-    return Changes(*map(_ordered, (broken, fixed, flaky, in_error)))
+    return Changes(*map(_ordered, (broken, fixed, flaky, in_error)), _broken_categories(pairs))
+
+
+def _broken_categories(pairs: Sequence[Pair]) -> tuple[BrokenCategory, ...]:
+    passed = Counter(b.category for a, b in pairs if a.verdict is True)
+    broken = Counter(b.category for a, b in pairs if a.verdict is True and b.verdict is False)
+    found = [BrokenCategory(name, count, passed[name]) for name, count in broken.items() if name is not None]
+    return tuple(sorted(found, key=lambda each: (not each.is_whole, -each.broken, each.category)))
 
 
 def _ordered(changes: list[CaseChange]) -> tuple[CaseChange, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from cortex_eval.analysis.cases import CaseFigures
-from cortex_eval.analysis.changes import CaseChange, Changes, History, Pair, case_changes
+from cortex_eval.analysis.changes import BrokenCategory, CaseChange, Changes, History, Pair, case_changes
 from cortex_eval.core import Direction
 from cortex_eval.stats import (
     Alternative,
@@ -27,7 +27,9 @@ from cortex_eval.stats import (
     smallest_difference,
 )
 
-CompareVerdict = Literal["better", "worse", "no difference seen", "undefined"]
+CompareVerdict = Literal["better", "worse", "no difference seen", "may be chance", "undefined"]
+"""`no difference seen`: it is the same in every pair, or its interval lies within what is allowed on both sides. One-sided,
+as gates ask, it only says that nothing is known to be worse."""
 CompareAlternative = Literal["two-sided", "worse"]
 NO_CATEGORY = "(none)"
 _UNBOUNDED = ("latency_ms",)
@@ -69,9 +71,9 @@ class PairedMetric:
     best: float | None
     """The difference if those had gone as badly, or as well, as can be; None: without bounds, as for a latency."""
     smallest_detectable: float | None
-    """A change of this size would be seen four times in five; None: none would."""
+    """A change for the worse of this size would be seen by a gate four times in five; None: none would."""
     more_cases_needed: int | None
-    """Beyond these, to see a change of `allowed`; 0: there are enough; None: not known, or nothing is allowed."""
+    """Beyond these, to see one of `allowed`; 0: there are enough; None: not known, or nothing is allowed."""
     allowed: float | None = None
     """How much worse it may get."""
     noise: Noise | None = None
@@ -85,6 +87,11 @@ class PairedMetric:
         if self.diff is None:
             return None
         return -self.diff if self.direction == "higher" else self.diff
+
+    @property
+    def cases_needed(self) -> int | None:
+        """Cases with which a gate would see a change of `allowed`; None: no number would, or nothing is allowed."""
+        return None if self.more_cases_needed is None else round(self.pairs / self.per_case) + self.more_cases_needed
 
     @property
     def is_telling(self) -> bool:
@@ -151,6 +158,13 @@ class Comparison:
     repeats_a: Repeats | None = None
     repeats_b: Repeats | None = None
     """None: each case was asked once."""
+    broken_categories: tuple[BrokenCategory, ...] = ()
+    """Categories with newly broken cases, those that broke wholly first."""
+
+    @property
+    def changes(self) -> Changes:
+        """The cases whose verdicts changed, or cannot be relied on."""
+        return Changes(self.newly_broken, self.newly_fixed, self.flaky, self.newly_in_error, self.broken_categories)
 
     @property
     def regressions(self) -> tuple[PairedMetric, ...]:
@@ -180,8 +194,7 @@ def compare_cases(
     may get: what is needed to see a change is reckoned for that, never for the change that was found. `history` holds
     groups of runs, each group of one unchanged system: where their verdicts disagree, a case is flaky.
     """
-    same = [case_id for case_id in a if case_id in b and _is_same(a[case_id], b[case_id])]
-    pairs = [(a[case_id], b[case_id]) for case_id in same]
+    pairs = same_cases(a, b)
     allowances = allowed or {}
     measured = [
         _measure(name, direction, pairs, alternative, allowances.get(name)) for name, direction in directions.items()
@@ -209,12 +222,14 @@ def judge_together(
     """The same metrics with Holm's adjustment over all of them, and the verdicts that follow.
 
     One without any difference could be significant at no level, and does not count among the tests (Tarone 1990).
-    What can be seen is reckoned for the hardest of Holm's steps: that a single metric has changed.
+    What can be seen is what a gate would see, whichever way is asked here: one-sided, for the hardest of Holm's steps
+    (that a single metric has changed) among the metrics that it judges.
     """
     measured = list(metrics)
     adjusted = holm([each.p_value if each.differing else None for each in measured])
-    tested = sum(each.p_value is not None for each in measured)
-    one_sided = level / max(1, tested) / (2 if alternative == "two-sided" else 1)
+    tested = [each for each in measured if each.p_value is not None]
+    judged = sum(each.allowed is not None for each in tested) or len(tested)
+    one_sided = level / max(1, judged)
     return [
         replace(
             each,
@@ -225,6 +240,11 @@ def judge_together(
         )
         for each, p in zip(measured, adjusted, strict=True)
     ]
+
+
+def same_cases(a: Mapping[str, CaseFigures], b: Mapping[str, CaseFigures]) -> list[Pair]:
+    """The cases that both runs have with equal content."""
+    return [(a[case_id], b[case_id]) for case_id in a if case_id in b and _is_same(a[case_id], b[case_id])]
 
 
 def _is_same(a: CaseFigures, b: CaseFigures) -> bool:
@@ -311,10 +331,19 @@ def _verdict(
     if adjusted_p is None or worsening is None:
         return "undefined"
     if adjusted_p > level + _TOLERANCE:
-        return "no difference seen"
+        return "no difference seen" if alternative == "worse" or _is_alike(metric) else "may be chance"
     if worsening > 0:
         return "worse"
     return "better" if alternative == "two-sided" else "no difference seen"
+
+
+def _is_alike(metric: PairedMetric) -> bool:
+    """Whether it is the same in every pair, or differs by no more than is allowed, so far as one can tell."""
+    if not metric.differing:
+        return True
+    if metric.allowed is None or metric.low is None or metric.high is None:
+        return False
+    return max(abs(metric.low), abs(metric.high)) <= metric.allowed + _TOLERANCE
 
 
 def _smallest(metric: PairedMetric, level: float) -> float | None:

@@ -23,7 +23,7 @@ class Change:
     high: float | None = None
     """95 % interval of the difference over the pairs that both runs scored; this and the rest: None without pairs."""
     p_value: float | None = None
-    """That it is worse by chance alone: one-sided, adjusted by Holm over all that the gate judges."""
+    """Of looking this much worse if nothing had changed: one-sided, adjusted by Holm over all that the gate judges."""
     worst: float | None = None
     best: float | None = None
     """The difference if what one run did not score had gone as badly, or as well, as can be."""
@@ -50,7 +50,7 @@ class Regression:
     low: float | None = None
     high: float | None = None
     p_value: float | None = None
-    """None, as the interval: the strict rule found it, which does not ask how sure it is."""
+    """Adjusted, as that of `Change`; None, as the interval: the strict rule found it, which does not ask how sure."""
     against: str = ""
     """The baseline, or the anchor, by name."""
 
@@ -64,6 +64,14 @@ class Check:
     limit: float | None
     ok: bool
     reason: str
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is neither met nor missed: what may be chance, what cannot be known, what should be looked at."""
+        return self.name.removeprefix("anchor.").partition(".")[0] in _OPEN
+
+
+_OPEN = ("noise", "evidence", "newly_broken", "flaky", "category")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

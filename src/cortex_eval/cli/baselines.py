@@ -52,9 +52,9 @@ def set_baseline(
     name = name or (ANCHOR if anchor else "default")
     with open_project(config) as here:
         made = report_of(here.store, run_id)
-        kept = name_run(here.store, made, name, is_pinned=anchor)
         path = (output_dir or here.output_dir) / "baseline.json"
-        make_folder(path.parent)
+        make_folder(path.parent)  # before anything is kept
+        kept = name_run(here.store, made, name, is_pinned=anchor)
         write_atomically(path, [redact_bytes(to_json(kept))])
     if as_json:
         print_json({"name": name, "suite": made.run.suite, "run": made.run.id, "file": str(path)})

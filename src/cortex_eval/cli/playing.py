@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from cortex_eval import reports
+from cortex_eval import analysis, reports
 from cortex_eval.cli import progress as progress_line
 from cortex_eval.cli.options import hint, make_folder, print_json
 from cortex_eval.cli.shown import print_report
@@ -25,6 +25,19 @@ if TYPE_CHECKING:  # see `_load_reporting`
     from cortex_eval.analysis import Report
     from cortex_eval.reports import ListedCases, ResultLines
 
+LONG_ENOUGH = 300
+"""Cases from which on something is loaded meanwhile."""
+PAUSE_S = 0.005
+LOADED_MEANWHILE = {
+    "analysis": (
+        *("Classified", "Coverage", "Confidence", "Expectation", "Hallucination", "Parity", "Pattern", "Trend", "Gate"),
+        *("Report", "judge_usages", "Figures", "decide", "Failures", "diagnose", "summarise", "compare_patterns"),
+    ),
+    "reports": (
+        *("verdict_words", "ResultLines", "ListedCases", "money", "render_console", "html_chunks", "write_artifacts"),
+    ),
+}
+"""Names of what a report is made with, each with the files behind it; the smallest first."""
 RUN_FORMATS = ("html", "json", "jsonl")
 SEVERITY = (0, 1, 2, 3)
 """When several targets differ, the gravest exit code is the command's: 3 before 2 before 1."""
@@ -212,17 +225,14 @@ async def _play(
 
 
 async def _load_reporting(progress: Progress) -> None:
-    """Load what makes the report while the first calls are waited for: later, everybody would wait for it."""
+    """Load what makes the report while calls are waited for: later, everybody would wait for it.
+
+    Piece by piece, so that calls in flight do not seem slower than they are; a short run loads it at its end.
+    """
     while not progress.in_flight and not progress.done:  # noqa: ASYNC110  # plain numbers, for whoever looks
         await asyncio.sleep(0.01)
-    await asyncio.to_thread(_import_reporting, progress.total)
-
-
-def _import_reporting(cases: int) -> None:
-    from cortex_eval.analysis import summarise  # noqa: F401  # and all that it needs
-    from cortex_eval.past import look_back  # noqa: F401
-    from cortex_eval.reports import ListedCases, html_chunks, render_console, write_artifacts  # noqa: F401
-    from cortex_eval.stats import BOOTSTRAP_LIMIT
-
-    if cases <= BOOTSTRAP_LIMIT:
-        import numpy as np  # noqa: F401  # which draws the samples
+    if progress.total >= LONG_ENOUGH:
+        for room, names in LOADED_MEANWHILE.items():
+            for name in names:
+                await asyncio.to_thread(getattr, {"analysis": analysis, "reports": reports}[room], name)
+                await asyncio.sleep(PAUSE_S)

@@ -13,6 +13,8 @@ from cortex_eval.core import redact
 
 BAR_EVERY_S = 0.2
 LINE_EVERY_S = 10.0
+ENOUGH_DONE = 10
+"""Cases after which the time left can be guessed; half of them are enough of a short run."""
 
 
 async def show(progress: Progress) -> None:
@@ -45,15 +47,24 @@ def describe(progress: Progress) -> str:
     elapsed_s = time.monotonic() - progress.started
     done_here = progress.done - progress.done_before
     rate = done_here / elapsed_s if elapsed_s > 0 else 0.0
-    parts = [f"{progress.done:,}/{progress.total:,}", f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s"]
+    parts = [f"{progress.done:,}/{progress.total:,}"]
+    if done_here:
+        parts.append(_pace(rate))
     parts.append(f"{progress.errors:,} error{'' if progress.errors == 1 else 's'}")
     if progress.cost_usd is not None:
         parts.append(f"${progress.cost_usd:.2f}")
     if waits_for := progress.waits_for():
         parts.append(f"waiting: {redact(waits_for)}")
-    elif rate > 0 and progress.total > progress.done:
+    elif progress.total > progress.done and done_here >= min(ENOUGH_DONE, progress.total / 2):
         parts.append(f"{_clock((progress.total - progress.done) / rate)} left")
     return "  ".join(parts)
+
+
+def _pace(rate: float) -> str:
+    """Cases a second, or seconds a case where those are few."""
+    if rate >= 1:
+        return f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+    return f"{1 / rate:.0f} s per case" if rate <= 0.1 else f"{1 / rate:.1f} s per case"
 
 
 def _clock(seconds: float) -> str:

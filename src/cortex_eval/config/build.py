@@ -25,7 +25,7 @@ from cortex_eval.config.models import AsksModel, budget_notes, give_model, unpri
 from cortex_eval.config.outward import budget_of, limits_of, named_hosts, patience_with
 from cortex_eval.config.plan import Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
-from cortex_eval.config.request import Request, find_dataset, find_selection, find_suite
+from cortex_eval.config.request import Request, find_dataset, find_selection, find_suite, missing_dataset
 from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean, is_secret
 from cortex_eval.scoring import PlannedScorer, check_weights, kind_for, scorers
 from cortex_eval.targets import Target, targets
@@ -51,6 +51,7 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
     blocks = _blocks(project, name, suite)
     used += [("execution",), ("gate",), ("suites", name), *(("metrics", key) for key in (*NOT_SCORERS, *blocks))]
     problems.found += unset_variables(project.document, *used)
+    problems.found += missing_dataset(project, request, name, suite)
     if any(each.field.startswith("plugins") for each in problems.found):
         raise all_problems(problems.found)  # what a plugin would have registered is not missed
     built_targets = {service: _target(project, service, problems) for service in services}
@@ -375,10 +376,12 @@ def _wrong_expectations(
 
 def _wrong_limit(metric: str, limit: float, scorer_names: Sequence[str], *, of: str = "gate.thresholds") -> str:
     """What is wrong with a limit of the gate; empty when nothing is."""
-    known = [*scorer_names, *RATES, *SETTING_NAMES, *SETTING_NAMES.values(), *RUN_FIGURES]
+    known = list(dict.fromkeys((*scorer_names, *RATES, *SETTING_NAMES, *SETTING_NAMES.values(), *RUN_FIGURES)))
     plain = metric.removeprefix("max_")
     scorer, _, figure = plain.rpartition(".")
     if metric_name(plain, known) not in known and not (scorer in scorer_names and figure in RUN_FIGURES):
+        if plain in scorers and plain not in SETTING_NAMES:
+            return f"{of}.{metric}: this suite has no scorer {plain!r}. It has: {', '.join(scorer_names)}."
         return f"{of}.{metric}: there is no such figure. {did_you_mean(plain, known)}"
     if not plain.endswith("_ms") and not 0 <= limit <= 1:
         return f"{of}.{metric}: must be a number from 0 to 1 (0.9 for 90 %), not {limit:g}."

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from cortex_eval.config.model import SuiteModel
 from cortex_eval.config.plan import DatasetSource
 from cortex_eval.config.project import Project
-from cortex_eval.core import InputError, did_you_mean
-from cortex_eval.datasets import CaseRow, Selection, quick, read_cases
+from cortex_eval.core import InputError, Problem, did_you_mean
+from cortex_eval.datasets import CaseRow, Selection, near_file, quick, read_cases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,8 @@ class Request:
     fail_under: float | None = None
     is_offline: bool = False
     is_release: bool = False
+    checks_dataset: bool = False
+    """Whether a dataset that is not there is told with the mistakes of the project file."""
 
     def as_asked(self) -> dict[str, Any]:
         """What a resume must ask for again."""
@@ -93,6 +95,15 @@ def dataset_of(project: Project, suite: str) -> DatasetSource | None:
     if suite not in project.model.suites:
         return None
     return find_dataset(project, Request(suite=suite), project.model.suites[suite])
+
+
+def missing_dataset(project: Project, request: Request, name: str, suite: SuiteModel) -> list[Problem]:
+    """A problem at the place in the project file that names a dataset which is not there."""
+    path = find_dataset(project, request, suite).path
+    if not request.checks_dataset or request.dataset is not None or path.exists():
+        return []
+    message = f"suites.{name}.dataset: there is no file {path}.{near_file(path)}"
+    return [project.document.problem(("suites", name, "dataset"), message)]
 
 
 def find_dataset(project: Project, request: Request, suite: SuiteModel) -> DatasetSource:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cortex_eval.datasets.csv_rows import RawRow, neutralised, restored
     from cortex_eval.datasets.draft import agreed_label
     from cortex_eval.datasets.files import CaseReader, CaseRow, cases_from, read_cases, read_rows
-    from cortex_eval.datasets.opening import Format, format_of
+    from cortex_eval.datasets.opening import Format, format_of, near_file
     from cortex_eval.datasets.problems import MAX_CELL_BYTES, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS, shown_name
     from cortex_eval.datasets.select import QUICK_PER_CATEGORY, CaseFacts, Chosen, Facts, Selection, quick
     from cortex_eval.datasets.validate import Validation, validate_cases, validate_file
@@ -43,6 +43,7 @@ __all__ = [
     "compare_datasets",
     "dataset_version",
     "format_of",
+    "near_file",
     "neutralised",
     "quick",
     "read_attached",
@@ -81,6 +82,7 @@ _HOMES = {
     "compare_datasets": "compare",
     "dataset_version": "version",
     "format_of": "opening",
+    "near_file": "opening",
     "neutralised": "csv_rows",
     "quick": "select",
     "read_attached": "attached",

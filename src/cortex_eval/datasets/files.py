@@ -127,9 +127,10 @@ class CaseReader:
         else:
             data = self._pinned(self._shapes.read(raw.values, raw.line, problems), raw.line)
         canonical = None if data is None else self._written(data, raw.line)
-        if data is None or canonical is None:
-            return None
         place = raw.line or number
+        if data is None or canonical is None:
+            self._note_id_of_unsound(raw, place)
+            return None
         case_id: str | None = data.get("id")
         if case_id is None or (case_id in self._ids and self._borrows_id(raw)):
             case_id = self._free_id(case_id or content_id(canonical))
@@ -155,6 +156,16 @@ class CaseReader:
             tuple(tags) if tags else (),
             raw.line,
         )
+
+    def _note_id_of_unsound(self, raw: RawRow, place: int) -> None:
+        """An id that is there twice is told with the other mistakes of its row; a row that is skipped takes up none."""
+        if self._skip_invalid or isinstance(raw, _GivenCase):
+            return
+        case_id = self._shapes.own_id(raw.values)
+        if case_id is not None and case_id in self._ids:
+            self._twice.setdefault(case_id, [self._ids[case_id]]).append(place)
+        elif case_id is not None:
+            self._ids[case_id] = place
 
     def _pinned(self, data: dict[str, Any] | None, line: int | None) -> dict[str, Any] | None:  # Any: see _row
         try:

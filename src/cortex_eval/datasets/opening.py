@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -55,6 +56,19 @@ def format_of(path: Path) -> Format:
         raise InputError(Problem(message=message, file=str(path), code="wrong_type")) from None
 
 
+def near_file(path: Path) -> str:
+    """A sentence that offers a dataset with nearly this name in the same folder; empty when there is none."""
+    try:
+        names = [each.name for each in path.parent.iterdir() if each.suffix.casefold() in SUFFIXES]
+    except OSError:
+        return ""
+    stems = {Path(name).stem: name for name in names}
+    near = get_close_matches(path.name, names, n=1) or [
+        stems[stem] for stem in get_close_matches(path.stem, stems, n=1) if not path.exists()
+    ]
+    return f" Did you mean {near[0]!r}?" if near and near[0] != path.name else ""
+
+
 def check_file(path: Path, kind: Format, problems: Problems) -> None:
     """The file is there, is not too large, and is not a picture or a workbook under another name."""
     try:
@@ -63,7 +77,7 @@ def check_file(path: Path, kind: Format, problems: Problems) -> None:
             head = file.read(4096)
     except OSError as error:
         reason = "is a folder" if path.is_dir() else (error.strerror or "cannot be read").casefold()
-        raise problems.stop(f"the dataset cannot be read: {reason}.", code="not_found") from error
+        raise problems.stop(f"the dataset cannot be read: {reason}.{near_file(path)}", code="not_found") from error
     if size > MAX_FILE_BYTES:
         limit = f"{MAX_FILE_BYTES // 1024 // 1024} MiB"
         message = f"the file has {size:,} bytes; at most {limit} ({MAX_FILE_BYTES:,} bytes) are read. Split it."

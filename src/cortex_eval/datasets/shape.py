@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -50,8 +51,8 @@ class Plan(NamedTuple):
     """How rows with one set of keys are read."""
 
     steps: tuple[Step, ...]
-    asks: bool
-    """Some key may hold what the user says."""
+    asks: frozenset[str]
+    """The keys that may hold what the user says."""
 
 
 class Shapes:
@@ -79,6 +80,7 @@ class Shapes:
             return None
         draft = Draft()
         before = len(problems)
+        is_told = False
         for key, put in plan.steps:
             value = row[key]
             if value is None or value == "":
@@ -87,13 +89,25 @@ class Shapes:
                 put(draft, key, value)
             except Mistake as mistake:
                 problems.add(mistake.message, code=mistake.code, line=line, field=mistake.field or key)
-        if len(problems) != before:
-            return None
+                is_told = is_told or key in plan.asks
+        if is_told and not draft.turns:
+            return None  # that nothing asks is no second mistake
         try:
-            return draft.finish()
+            case = draft.finish()
         except Mistake as mistake:
             problems.add(mistake.message, code=mistake.code, line=line, field=mistake.field)
             return None
+        return case if len(problems) == before else None
+
+    def own_id(self, row: Mapping[str, Any]) -> str | None:  # Any: JSON
+        """The id that the authors of a row gave it, whatever else is wrong with the row."""
+        draft = Draft()
+        for key, put in self.plan(tuple(row)).steps:
+            if put is _put_id and key not in BORROWED_IDS and row[key] not in (None, ""):
+                with suppress(Mistake):  # told already
+                    put(draft, key, row[key])
+        found: str | None = draft.case.get("id")
+        return found
 
     def borrows_id(self, row: Mapping[str, Any]) -> bool:  # Any: JSON
         """Whether the id of a row is one that its authors did not mean for single cases."""
@@ -123,7 +137,7 @@ class Shapes:
         # What fields names comes first; then the canonical name before the other names of a field.
         roles.sort(key=lambda pair: (pair[0] not in mapped, RANK.get(pair[1], len(RANK)), RANK.get(pair[0], len(RANK))))
         steps = tuple(Step(key, _put(role, key, self._cells)) for key, role in roles)
-        return Plan(steps, any(role in ("turns", "messages", "input") for _, role in roles))
+        return Plan(steps, frozenset(key for key, role in roles if role in ("turns", "messages", "input")))
 
     def _role(self, key: str, keys: tuple[str, ...], mapped: Mapping[str, str]) -> str:
         if key in mapped:

@@ -92,6 +92,16 @@ class Line:
         """
         return self.patience.break_after is not None and (self.failures + self.refusals + self.misfits > 0)
 
+    @property
+    def waits(self) -> str:
+        """What it is waiting for, and for how long; empty when all is well."""
+        if not self._is_down or self._patience_ends is None:
+            return self.note
+        now = time.monotonic()
+        tries_s, left_s = self._next_probe - now, self._patience_ends - now
+        tries = f"trying again in {math.ceil(tries_s)} s" if tries_s > 0 and not self._is_probing else "trying again"
+        return f"{tries}, for {_minutes(left_s)} more: {self.note}"
+
     async def call(self, attempt: Callable[[], Awaitable[T]], place: Place | None = None) -> Called[T]:
         """The answer, after as many attempts as patience allows.
 
@@ -376,6 +386,10 @@ def is_cancelled() -> bool:
     """Whether a CancelledError is meant for the task that it came to, and did not escape from foreign code."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _minutes(seconds: float) -> str:
+    return f"{max(seconds, 0):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def _leaving(place: Place | None) -> AbstractAsyncContextManager[None]:

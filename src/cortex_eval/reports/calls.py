@@ -45,7 +45,7 @@ def calls_sentence(report: Report) -> str:
     if calls.answered_first < calls.asked:
         parts.append(f"{calls.answered_first:,}/{calls.asked:,} answered at the first attempt")
     if calls.waited_s is not None and calls.waited_s >= WORTH_TELLING_S:
-        parts.append(f"waited {_duration(calls.waited_s)}, all calls added up")
+        parts.append(f"waited {_waited(calls.waited_s, calls.asked)}")
     if calls.outages:
         parts.append(f"{calls.outages:,} {plural('outage', calls.outages)}")
     if calls.may_repeat:
@@ -82,8 +82,8 @@ def _call_rows(report: Report) -> Iterator[CallRow]:
     if report.cache_hits:
         yield CallRow("From the cache", f"{report.cache_hits:,}", "replies that were not asked for again")
     if calls.waited_s is not None:
-        remark = "for limits, retries and a target that is down; all calls added up"
-        yield CallRow("Waited", _duration(calls.waited_s), remark)
+        remark = f"for limits, retries and a target that is down; {_duration(calls.waited_s)} with all calls added up"
+        yield CallRow("Waited", _waited(calls.waited_s, calls.asked), remark)
     if calls.outages is not None:
         yield CallRow("Outages", f"{calls.outages:,}", "times that the target was down")
     if calls.may_repeat:
@@ -118,6 +118,11 @@ def _price(use: TokenUse) -> str:
 
 def _is_rescored(report: Report) -> bool:
     return report.run.manifest.get("parent") is not None
+
+
+def _waited(seconds: float, turns: int) -> str:
+    """Turns wait beside each other: their sum would be longer than the run."""
+    return f"{_duration(seconds / turns)} a turn on average" if turns > 1 else _duration(seconds)
 
 
 def _duration(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import NamedTuple
 
 from cortex_eval.analysis import MAY_BE_CHANCE, Check, Group, Metric, Report, Unscored, Verdict
@@ -88,7 +89,14 @@ def _baseline_name(report: Report) -> str:
 def with_config(command: str, run: RunRecord) -> str:
     """The command with the project file that the run was started with, if it was named then."""
     config = run.manifest.get("request", {}).get("config")
-    return f"{command} --config {shlex.quote(str(config))}" if config else command
+    return f"{command} --config {shlex.quote(_from_here(str(config)))}" if config else command
+
+
+def _from_here(config: str) -> str:
+    """The path as it leads to the file from this folder: whoever went into the project is in one of its folders now."""
+    parts = Path(config).parts
+    tails = (Path(*parts[dropped:]) for dropped in range(len(parts)))
+    return next((str(tail) for tail in tails if tail.is_file()), config)
 
 
 def _sentence(report: Report) -> str:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 Z_95 = 1.959963984540054
 """The normal quantile at 0.975."""
-BOOTSTRAP_LIMIT = 2_000
+BOOTSTRAP_LIMIT = 500
 """Above so many clusters the bootstrap only repeats what the normal interval says, at a hundred times the price."""
 RESAMPLES = 2_000
 EQUAL_WITHIN = 1e-3

@@ -106,6 +106,8 @@ class Target(ABC):
 
     async def prepare(self, turns: Conversation) -> Conversation:
         """What `ask` will get, made ready for it; the time that this takes is not the service's."""
+        if self._warming is not None and not self._warming.done():
+            await asyncio.wait([self._warming])
         return turns
 
     async def complete(self, turns: Conversation, reply: Reply) -> Reply:  # noqa: ARG002  # for those who need it

@@ -86,12 +86,13 @@ class Chat(Target):
         self._model.read_attachment = self._read_attachment
         # In a thread: a model from a file takes its time to load.
         await asyncio.to_thread(self._model.open, self._guard or Guard(), self._limits)
-        return self
+        return await super().__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._model.close()
+        await super().__aexit__(kind, error, trace)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Send all that was said; the reply holds the answer with its tokens, its cost and its calls of tools."""

@@ -149,6 +149,7 @@ class VoiceTarget(Target):
 
     async def prepare(self, turns: Conversation) -> Conversation:
         """Have the turn spoken, or its recording read."""
+        turns = await super().prepare(turns)
         if self.send == "text":
             return turns
         parts = {each.name: getattr(turns, each.name) for each in fields(Conversation)}
