@@ -42,6 +42,10 @@ bench: setup ## measure it, and write benchmarks/results.md
 bench-rivals: setup ## measure it beside other tools, if their drivers lie beside the repository (INSTALL=1 gets the tools)
 	@$(BIN)/python benchmarks/rivals.py --work "$(RIVALS)" $(if $(INSTALL),--install)
 
+.PHONY: quality
+quality: setup ## measure scorers against people on public data, and write docs/quality.md (needs ../shared/data; half an hour)
+	@$(BIN)/python benchmarks/quality.py
+
 .PHONY: format
 format: setup ## put the code into the house format
 	@$(BIN)/ruff format .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,17 +19,18 @@ ANCHOR = "anchor"
 
 
 def find_baseline(store: Store, gate: GateSettings, suite: str, run: RunRecord | None = None) -> Baseline | None:
-    """What a run of this suite is held against; a name that is not there is an InputError, before any case is asked.
+    """What a run of this suite is held against; one that was asked for and is not there is an InputError.
 
-    With a finished `run`, what that one was held against, though the baseline may have moved on since.
+    A run goes on without one that only the project file names. With a finished `run`, what that one was held against,
+    though the baseline may have been made or moved since.
     """
     compared = run.summary if run is not None else {}
+    if run is not None and run.is_settled and compared.get("baseline") is None:
+        return None
     found = _named(store, gate.baseline, suite, compared.get("baseline"))
-    if found is None and gate.baseline is not None and gate.auto is None:
-        raise _unknown(gate.baseline, suite)
+    if found is None and gate.baseline is not None and gate.auto is None and not gate.may_lack_baseline:
+        raise _unknown(store, gate.baseline, suite)
     anchor = _named(store, gate.anchor, suite, compared.get("anchor"))
-    if anchor is None and gate.anchor is not None:
-        raise _unknown(gate.anchor, suite)
     if gate.anchor is None and found is not None:
         kept = store.baselines.find(ANCHOR, suite)
         anchor = _named(store, ANCHOR, suite, compared.get("anchor")) if kept and kept.get("pinned") else None
@@ -39,8 +40,29 @@ def find_baseline(store: Store, gate: GateSettings, suite: str, run: RunRecord |
     return found if is_same else replace(found, anchor=anchor)
 
 
-def _unknown(name: str, suite: str) -> InputError:
-    return InputError(f"There is no baseline {name!r} for {suite}. Make one: cortex baseline set RUN --name {name}.")
+def _unknown(store: Store, name: str, suite: str) -> InputError:
+    names = [each.name for each in store.baselines.all() if each.suite == suite]
+    there = f"There are: {', '.join(names)}." if names else "There are none yet."
+    made = store.runs.all(limit=1, suite=suite)
+    how = f"cortex baseline set {'latest' if made else 'RUN'} --name {name}"
+    first = "" if made else ", after a run without --baseline"
+    return InputError(f"There is no baseline {name!r} for {suite}. {there} Make it{first}: {how}.")
+
+
+def _missing_notes(gate: GateSettings, baseline: Baseline | None, run: RunRecord) -> Iterator[str]:
+    """What the gate names and nobody has made yet."""
+    there = {each.name for each in (baseline, baseline and baseline.anchor) if each is not None}
+    if gate.baseline is not None and gate.baseline not in there and gate.auto is None:
+        yield (
+            f"There is no baseline {gate.baseline} for {run.suite} yet, so that this run was compared with nothing. "
+            f"Make it the baseline: cortex baseline set {run.id} --name {gate.baseline}"
+        )
+    is_held = baseline is not None and baseline.run_id is not None and baseline.name == gate.baseline
+    if gate.anchor is not None and gate.anchor not in there and not is_held:
+        yield (
+            f"There is no anchor {gate.anchor} for {run.suite} yet. "
+            f"Make one: cortex baseline set RUN --name {gate.anchor} --anchor"
+        )
 
 
 def _named(store: Store, name: str | None, suite: str, then: Mapping[str, Any] | None) -> Baseline | None:
@@ -94,7 +116,8 @@ def report_on(
         see=see,
     )
     stability, trend = look_back(store, report, is_partial=is_partial)
-    return replace(report, stability=stability, trend=trend)
+    notes = (*report.notes, *_missing_notes(gate, baseline, run))
+    return replace(report, stability=stability, trend=trend, notes=notes)
 
 
 def settled(store: Store, report: Report, gate: GateSettings) -> Report:

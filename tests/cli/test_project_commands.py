@@ -124,6 +124,15 @@ def test_doctor_finds_what_would_go_wrong(clinic):
     assert "FAIL  project      cortex.yaml:1: services: must be keys and values, not 5." in broken.out
 
 
+def test_doctor_is_content_with_a_variable_that_no_suite_needs(clinic):
+    project = clinic(models={"judge": {"model": "local", "api_key": "${LIB_KEY}"}})
+
+    done = project.cortex("doctor")
+
+    assert "ok    environment  LIB_KEY is not set; no suite needs it" in done.out, done.out + done.err
+    assert done.code == 0
+
+
 def test_doctor_names_unset_variables_and_works_without_a_project(clinic, tmp_path):
     project = clinic(service={"api_key": "${CORTEX_API_KEY}"})
 
@@ -132,7 +141,7 @@ def test_doctor_names_unset_variables_and_works_without_a_project(clinic, tmp_pa
     without = project.cortex("doctor")
 
     assert done.code == 4
-    assert "CORTEX_API_KEY is not set" in done.out
+    assert "FAIL  environment  CORTEX_API_KEY is not set: set it, or put it into .env" in done.out
     assert without.code == 0
     assert "cortex init makes one" in without.out
 

@@ -62,7 +62,37 @@ def test_a_scorer_that_is_no_block_is_told(tmp_path: Path, block: str) -> None:
 def test_a_misspelt_passing_threshold_is_offered(tmp_path: Path) -> None:
     text = BOT + "metrics: {pasing_threshold: 0.7}\nsuites: {s: {dataset: d}}\n"
 
-    assert "Did you mean 'passing_threshold'?" in said(tmp_path, text)
+    [told] = problems_of(tmp_path, text)
+
+    assert "Did you mean 'passing_threshold'?" in told
+
+
+def test_a_limit_for_a_scorer_that_the_suite_does_not_have_says_so(tmp_path: Path) -> None:
+    [told] = problems_of(tmp_path, BOT + SUITE + "gate: {thresholds: {faithfulness: 0.8}}\n")
+
+    assert told == "cortex.yaml:5: gate.thresholds.faithfulness: this suite has no scorer 'faithfulness'. It has: exact."
+
+
+def test_a_list_of_known_figures_names_each_once(tmp_path: Path) -> None:
+    suite = SUITE.replace("[exact]", "[intent, entities, tool]")
+    [told] = problems_of(tmp_path, BOT + suite + "gate: {thresholds: {zzzzzz: 0.8}}\n")
+
+    names = told.partition("Known: ")[2].rstrip(".").split(", ")
+    assert len(names) > 5
+    assert len(names) == len(set(names))
+
+
+def test_a_dataset_that_is_not_there_is_told_with_its_place_and_the_one_that_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text("id,input\na,Hello?\n", encoding="utf-8")
+    text = BOT.replace("1/", "1/', timeout_second: '3") + SUITE.replace("d.csv", "data/case.csv")
+
+    missing, typo = problems_of(tmp_path, text, checks_dataset=True)[::-1]
+    [near] = problems_of(tmp_path, BOT + SUITE.replace("d.csv", "case.csv"), checks_dataset=True)
+
+    assert missing == "cortex.yaml:4: suites.s.dataset: there is no file data/case.csv."
+    assert "Did you mean 'timeout_seconds'?" in typo
+    assert near == "cortex.yaml:4: suites.s.dataset: there is no file case.csv. Did you mean 'cases.csv'?"
+    plans_of(tmp_path, BOT + SUITE)  # whoever only scores stored replies needs no file
 
 
 def test_weights_say_which_of_the_four_scorers_run(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_DU02_a_semicolon_file_is_told_to_use_commas(write):
 
 
 def test_DU02_rows_of_jsonl_without_input_are_told_once_and_counted(write):
-    problem = only_problem(write("a.jsonl", '{"id": "1", "x": 1}\n' * 3))
+    problem = only_problem(write("a.jsonl", "".join(f'{{"id": "{number}", "x": 1}}\n' for number in range(3))))
 
     assert problem.line == 1
     assert problem.message.endswith("The same holds for 2 more rows.")
@@ -535,3 +535,45 @@ def test_the_machine_readable_answer_has_its_fixed_keys(write):
     assert bad["ok"] is False
     assert set(bad["errors"][0]) == {"file", "line", "field", "message", "code"}
     json.dumps([good, bad])
+
+
+def told(problems):
+    return [(problem.line, problem.code) for problem in problems]
+
+
+def test_every_mistake_of_a_row_is_told_and_an_empty_question_too(write):
+    path = write("cases.csv", "id,question,tier\na,,9\nb,Hello?,1\n")
+
+    assert told(problems_of(path)) == [(2, "wrong_value"), (2, "empty_input")]
+
+
+def test_a_question_that_cannot_be_read_is_one_mistake_and_not_two(write):
+    path = write("cases.jsonl", '{"id": "a", "input": 5, "tier": 9}\n')
+
+    assert sorted(problem.field for problem in problems_of(path)) == ["input", "tier"]
+
+
+def test_an_id_that_is_there_twice_is_told_with_the_other_mistakes_of_its_rows(write):
+    path = write("cases.csv", "id,question,tier\na,Hello?,9\nb,Hello?,1\na,Hi?,1\nb,,1\n")
+
+    found = problems_of(path)
+
+    assert told(found) == [(2, "wrong_value"), (5, "empty_input"), (4, "duplicate_id")]
+    assert "2 ids are there more than once: 'a' in rows 2, 4; 'b' in rows 3, 5." in found[-1].message
+
+
+def test_a_row_that_is_skipped_takes_up_no_id(write):
+    path = write("cases.csv", "id,question,tier\na,Hello?,9\na,Hi?,1\n")
+
+    assert [case.id for case in read_cases(path, skip_invalid=True)] == ["a"]
+
+
+@pytest.mark.parametrize("name", ["case.csv", "cases.jsonl", "cases.yaml"])
+def test_a_file_that_is_not_there_offers_one_of_nearly_that_name(write, name):
+    path = write("cases.csv", "id,question\na,Hello?\n")
+
+    assert only_problem(path.with_name(name)).message.endswith("Did you mean 'cases.csv'?")
+
+
+def test_a_file_that_is_nowhere_near_is_only_told(tmp_path):
+    assert only_problem(tmp_path / "gone" / "cases.csv").message.endswith("no such file or directory.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import pytest
 
 from cortex_eval.core import Case, Failure, InputError, Reply, Turn, to_json
@@ -83,8 +84,22 @@ def test_an_unknown_run_lists_what_there_is_and_a_prefix_of_two_is_refused(store
 
     with pytest.raises(InputError, match="More than one run begins with 'abcd'"):
         store.runs.find("abcd")
-    with pytest.raises(InputError, match="There is no run 'zzz'"):
+    told = "There is no run 'zzz'. Newest first: abcd0002, abcd0001. All of them: cortex runs list."
+    with pytest.raises(InputError, match=re.escape(told)):
         store.runs.find("zzz")
+    with pytest.raises(InputError, match="Did you mean 'abcd0002'"):
+        store.runs.find("abcde0002")
+
+
+def test_an_unknown_run_names_the_newest_and_says_where_all_are(store, monkeypatch):
+    dataset = keep(store)
+    ids = iter([f"{9 - number}{number}ab" for number in range(8)])
+    monkeypatch.setattr("secrets.token_hex", lambda _: next(ids))
+    made = [begin(store, dataset_no=dataset) for _ in range(8)]
+
+    with pytest.raises(InputError, match="The newest 5 are 27ab, 36ab, 45ab, 54ab, 63ab. All of them: cortex runs"):
+        store.runs.find("nope")
+    assert len(made) == 8
 
 
 async def test_f10_a_reply_saved_again_is_one_row_with_the_first_reply(store):

@@ -6,7 +6,7 @@ from cortex_eval.core import first_use
 
 if TYPE_CHECKING:
     from cortex_eval.analysis.cases import CaseFigures, case_figures, case_fingerprint
-    from cortex_eval.analysis.changes import CaseChange
+    from cortex_eval.analysis.changes import BrokenCategory, CaseChange, Changes
     from cortex_eval.analysis.classification import (
         Averages,
         ClassFigures,
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from cortex_eval.analysis.gate import Evidence, decide
     from cortex_eval.analysis.gate_settings import Allowance, Expectations, GateSettings, Quarantined
     from cortex_eval.analysis.hallucination import Hallucination, pooled_rate
-    from cortex_eval.analysis.held import MAY_BE_CHANCE, Held
+    from cortex_eval.analysis.held import MAY_BE_CHANCE, Held, broken_words
     from cortex_eval.analysis.history import PastRun, past_run, read_history
     from cortex_eval.analysis.judge_quality import Calibration, Drawn, Figure, Scored, Tuned, calibrate, scored_items
     from cortex_eval.analysis.kinds import Words, compare_words
     from cortex_eval.analysis.labels import Item, Labels, read_labels
     from cortex_eval.analysis.names import OVERALL_NAMES, RUN_FIGURES, SETTING_NAMES, metric_name
+    from cortex_eval.analysis.numbers import chance, rounded_up
     from cortex_eval.analysis.paired import (
         CategoryChange,
         CompareAlternative,
@@ -49,7 +50,15 @@ if TYPE_CHECKING:
         judge_together,
     )
     from cortex_eval.analysis.parallel import Parity, parity
-    from cortex_eval.analysis.patterns import ROOT_CAUSE_MAP, ConfusedPair, Pattern, Slice, locate, percent
+    from cortex_eval.analysis.patterns import (
+        ROOT_CAUSE_MAP,
+        ConfusedPair,
+        CriticalFailure,
+        Pattern,
+        Slice,
+        locate,
+        percent,
+    )
     from cortex_eval.analysis.patterns_change import PatternChange, compare_patterns
     from cortex_eval.analysis.patterns_find import Diagnosis, diagnose
     from cortex_eval.analysis.patterns_gather import Failures
@@ -101,12 +110,14 @@ __all__ = [
     "Averages",
     "Baseline",
     "BaselineLabel",
+    "BrokenCategory",
     "Calibration",
     "Calls",
     "CaseChange",
     "CaseFigures",
     "CategoryChange",
     "Change",
+    "Changes",
     "Check",
     "ClassFigures",
     "Classified",
@@ -120,6 +131,7 @@ __all__ = [
     "ConfusedPair",
     "Coverage",
     "CoverageRow",
+    "CriticalFailure",
     "Diagnosis",
     "Drawn",
     "Evidence",
@@ -170,9 +182,11 @@ __all__ = [
     "allowed_worsening",
     "asked_at",
     "baseline_of",
+    "broken_words",
     "calibrate",
     "case_figures",
     "case_fingerprint",
+    "chance",
     "classified",
     "classify",
     "compare_cases",
@@ -202,6 +216,7 @@ __all__ = [
     "reply_fields",
     "report_document",
     "result_row",
+    "rounded_up",
     "scored_items",
     "scorer_changes",
     "summarise",
@@ -219,12 +234,14 @@ _HOMES = {
     "Averages": "classification",
     "Baseline": "compare",
     "BaselineLabel": "verdict",
+    "BrokenCategory": "changes",
     "Calibration": "judge_quality",
     "Calls": "report",
     "CaseChange": "changes",
     "CaseFigures": "cases",
     "CategoryChange": "paired",
     "Change": "verdict",
+    "Changes": "changes",
     "Check": "verdict",
     "ClassFigures": "classification",
     "Classified": "classification",
@@ -238,6 +255,7 @@ _HOMES = {
     "ConfusedPair": "patterns",
     "Coverage": "coverage",
     "CoverageRow": "coverage",
+    "CriticalFailure": "patterns",
     "Diagnosis": "patterns_find",
     "Drawn": "judge_quality",
     "Evidence": "gate",
@@ -288,9 +306,11 @@ _HOMES = {
     "allowed_worsening": "versus",
     "asked_at": "rows",
     "baseline_of": "compare",
+    "broken_words": "held",
     "calibrate": "judge_quality",
     "case_figures": "cases",
     "case_fingerprint": "cases",
+    "chance": "numbers",
     "classified": "classification",
     "classify": "classification",
     "compare_cases": "paired",
@@ -320,6 +340,7 @@ _HOMES = {
     "reply_fields": "rows",
     "report_document": "report",
     "result_row": "rows",
+    "rounded_up": "numbers",
     "scored_items": "judge_quality",
     "scorer_changes": "trend",
     "summarise": "summary",

@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from cortex_eval.analysis.cases import CaseFigures, case_figures
+from cortex_eval.analysis.changes import Changes, case_changes
 from cortex_eval.analysis.compare import Baseline, Figures, compare_with_baseline, regression
 from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.held import Held
 from cortex_eval.analysis.names import OVERALL_NAMES
 from cortex_eval.analysis.numbers import TOLERANCE
-from cortex_eval.analysis.paired import NO_CATEGORY, Comparison, PairedMetric, compare_cases
+from cortex_eval.analysis.paired import NO_CATEGORY, Comparison, PairedMetric, compare_cases, same_cases
 from cortex_eval.analysis.verdict import Change, Regression
 from cortex_eval.analysis.versus import adjusted_together, allowed_worsening, directions_of
 from cortex_eval.core import Result, RunRecord
@@ -31,29 +32,36 @@ def hold_against(
 ) -> tuple[Held, ...]:
     """What a run is worth beside its baseline and, where there is one, the anchor; cases left out decide nothing.
 
-    The results are read once more where they are compared case by case; all that is tested is adjusted together.
+    The results are read once more where the cases of the baseline are known; all that is tested is adjusted together.
     """
     pasts = [baseline, *([baseline.anchor] if baseline.anchor is not None else [])]
-    with_cases = [each for each in pasts if _wants_cases(run, each, settings)]
+    with_cases = [each for each in pasts if each.stored is not None]
     paired: dict[int, tuple[Cases, Cases, Comparison]] = {}
+    changes: dict[int, Changes] = {}
     if with_cases:
         now = _without(case_figures(open_results()), left_out)
         for each in with_cases:
             was = _without(_cases_of(each, run), left_out)
-            paired[id(each)] = (was, now, _compare(was, now, figures, settings))
+            changes[id(each)] = case_changes(same_cases(was, now), directions_of(was, now))
+            if _wants_pairs(run, each, settings):
+                paired[id(each)] = (was, now, _compare(was, now, figures, settings))
         both = [found for *_, found in paired.values()]
         if len(both) > 1 and all(each.cases for each in both):
             for key, found in zip(paired, adjusted_together(both), strict=True):
                 paired[key] = (*paired[key][:2], found)
     return tuple(
-        replace(_hold(run, figures, each, settings, paired.get(id(each))), is_anchor=each is baseline.anchor)
+        replace(
+            _hold(run, figures, each, settings, paired.get(id(each))),
+            is_anchor=each is baseline.anchor,
+            changes=changes.get(id(each)),
+        )
         for each in pasts
     )
 
 
-def _wants_cases(run: RunRecord, past: Baseline, settings: GateSettings) -> bool:
-    """Whether the cases of both must be read: a sample is never compared with the figures of the whole."""
-    return past.stored is not None and (settings.mode == "statistical" or _has_samples(run, past))
+def _wants_pairs(run: RunRecord, past: Baseline, settings: GateSettings) -> bool:
+    """Whether metrics are compared case by case: a sample is never compared with the figures of the whole."""
+    return settings.mode == "statistical" or _has_samples(run, past)
 
 
 def _has_samples(run: RunRecord, past: Baseline) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cortex_eval.analysis.cases import CaseFigures
 from cortex_eval.core import Direction
@@ -54,6 +54,16 @@ class Changes(NamedTuple):
     broken_categories: tuple[BrokenCategory, ...] = ()
     """Those that broke wholly first, then by how many of their cases broke; empty when no case states a category."""
 
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON
+        """As the report file holds it."""
+        kinds = {"newly_broken": self.newly_broken, "newly_fixed": self.newly_fixed}
+        kinds["newly_in_error"] = self.newly_in_error
+        return {kind: [_document(each) for each in found] for kind, found in kinds.items()}
+
+
+def _document(change: CaseChange) -> dict[str, Any]:  # Any: JSON
+    return {name: getattr(change, name) for name in ("case_id", "category", "why", "is_critical", "is_flaky")}
+
 
 def case_changes(pairs: Sequence[Pair], directions: Mapping[str, Direction], history: History = ()) -> Changes:
     """What became of the verdict of each case.
@@ -72,7 +82,13 @@ def case_changes(pairs: Sequence[Pair], directions: Mapping[str, Direction], his
             fixed.append(_change(a, b, _moved(a, b, directions, worse=False), is_flaky=bool(unsteady)))
         elif b.error and not b.passes and a.passes:
             in_error.append(_change(a, b, f"{_passed(a.passes)} before, no answer now", is_flaky=bool(unsteady)))
-    return Changes(*map(_ordered, (broken, fixed, flaky, in_error)), _broken_categories(pairs))
+    return Changes(
+        newly_broken=_ordered(broken),
+        newly_fixed=_ordered(fixed),
+        flaky=_ordered(flaky),
+        newly_in_error=_ordered(in_error),
+        broken_categories=_broken_categories(pairs),
+    )
 
 
 def _broken_categories(pairs: Sequence[Pair]) -> tuple[BrokenCategory, ...]:

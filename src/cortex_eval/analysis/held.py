@@ -11,6 +11,7 @@ from cortex_eval.analysis.numbers import TOLERANCE, apart, chance, number, round
 from cortex_eval.analysis.verdict import BaselineLabel, Change, Check, Regression, SecondLook
 
 if TYPE_CHECKING:  # a run without a baseline has nothing to compare
+    from cortex_eval.analysis.changes import BrokenCategory, Changes
     from cortex_eval.analysis.paired import Comparison, PairedMetric
 
 NAMED = 3
@@ -32,6 +33,8 @@ class Held:
     """Worse by more than is allowed, but perhaps by chance alone."""
     paired: Comparison | None = None
     """Case by case; None: only figures were compared, or nothing."""
+    changes: Changes | None = None
+    """What became of the verdict of each case; None: the cases of the baseline are not known."""
     is_strict: bool = False
     """Whether the difference alone decided, whatever its chance."""
     remark: str = ""
@@ -55,13 +58,6 @@ class Lacking(NamedTuple):
 
     held: Held
     metric: PairedMetric
-
-    @property
-    def cases_needed(self) -> int | None:
-        """Cases that would show it; None: no number would."""
-        if self.metric.more_cases_needed is None:
-            return None
-        return round(self.metric.pairs / self.metric.per_case) + self.metric.more_cases_needed
 
 
 def comparison_checks(held: Sequence[Held], looks: Sequence[SecondLook]) -> list[Check]:
@@ -132,6 +128,10 @@ def _checks_of(held: Held) -> Iterator[Check]:
     if held.why_not:
         reason = f"not compared with {held.name}: {held.why_not}"
         yield Check(name=f"{held.prefix}evidence", value=None, limit=None, ok=False, reason=reason)
+    if held.changes is not None and held.changes.newly_broken:
+        count = len(held.changes.newly_broken)
+        reason = broken_words(held.changes, held.name)
+        yield Check(name=f"{held.prefix}newly_broken", value=count, limit=None, ok=True, reason=reason)
     if held.remark:
         yield Check(name=f"{held.prefix}mode", value=None, limit=None, ok=True, reason=held.remark)
     if held.paired is not None:
@@ -151,6 +151,23 @@ def _checks_of(held: Held) -> Iterator[Check]:
         reason = f"{how} ({chance(part.metric.adjusted_p)}), {part.newly_broken} newly broken"
         name = f"{held.prefix}category.{part.category}"
         yield Check(name=name, value=part.metric.diff, limit=None, ok=True, reason=reason)
+
+
+def broken_words(changes: Changes, against: str) -> str:
+    """The cases that passed before and fail now, in a sentence; a category that broke wholly comes first."""
+    count = len(changes.newly_broken)
+    cases = f"1 case that passed in {against} fails" if count == 1 else f"{count:,} cases that passed in {against} fail"
+    parts = [_broken_part(each) for each in changes.broken_categories[:NAMED]]
+    rest = len(changes.broken_categories) - NAMED
+    parts += [f"{rest} more {'category' if rest == 1 else 'categories'}"] if rest > 0 else []
+    where = f", {', '.join(parts)}" if parts else ""
+    return f"{cases} now{where}: {_listed([each.case_id for each in changes.newly_broken])}"
+
+
+def _broken_part(part: BrokenCategory) -> str:
+    if not part.is_whole:
+        return f"{part.broken:,} of {part.passed_before:,} in category {part.category}"
+    return f"all {part.broken:,} of category {part.category}" if part.broken > 1 else f"the one of {part.category}"
 
 
 def _scope(held: Held) -> str:
@@ -219,7 +236,7 @@ def _evidence_checks(held: Sequence[Held]) -> Iterator[Check]:
     start = "" if is_worse else f"no metric is known to be worse than {first.held.name}; "
     size = metric.smallest_detectable
     seen = f"a {way} of {name} by {rounded_up(size)} or more" if size else f"no {way} of {name}"
-    needed, allowed = first.cases_needed, number(metric.allowed or 0.0)
+    needed, allowed = metric.cases_needed, number(metric.allowed or 0.0)
     wanted = f"no number of cases shows every {way} beyond the allowed {allowed}"
     wanted = f"to see the allowed {allowed} takes {needed:,} cases" if needed else wanted
     names = list(dict.fromkeys(SETTING_NAMES.get(each.metric.name, each.metric.name) for each in found))

@@ -44,7 +44,7 @@ def share(value: float) -> str:
 
 
 def chance(p_value: float | None) -> str:
-    """A p-value as people write it."""
+    """A p-value that allows for all that was tested together, as people write it."""
     if p_value is None:
         return "p unknown"
-    return "p < 0.001" if p_value < 0.001 else f"p {p_value:.3f}" if p_value < 0.1 else f"p {p_value:.2f}"
+    return f"adjusted p {'< 0.001' if p_value < 0.001 else f'{p_value:.3f}' if p_value < 0.1 else f'{p_value:.2f}'}"

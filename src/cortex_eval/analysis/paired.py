@@ -28,8 +28,8 @@ from cortex_eval.stats import (
 )
 
 CompareVerdict = Literal["better", "worse", "no difference seen", "may be chance", "undefined"]
-"""`no difference seen`: it is the same in every pair, or its interval lies within what is allowed on both sides. One-sided,
-as gates ask, it only says that nothing is known to be worse."""
+"""`no difference seen`: it is the same in every pair, or its interval lies within what is allowed on both sides.
+One-sided, as gates ask, it only says that nothing is known to be worse."""
 CompareAlternative = Literal["two-sided", "worse"]
 NO_CATEGORY = "(none)"
 _UNBOUNDED = ("latency_ms",)

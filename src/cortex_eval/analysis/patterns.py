@@ -25,11 +25,31 @@ OTHER_CAUSES: Mapping[str, str] = {
     "wrong_entity": "Entity extraction takes up what does not belong to the question",
     "safety_rule": "The reply breaks a rule of the safety file",
     "judge_error": "A scorer gave no verdict: this is no fault of the target",
+    "setup_error": "The call came to no reply that could be read: this says nothing about the answers",
+    "wrong_language": "The reply does not follow the language of the question",
     "scorer_failure": "Replies are worse than this scorer asks for",
     "language_gap": "One language is served worse than the others",
     "question_length": "Questions of this length are served worse than the others",
 }
 """Of the two types that the seed has no cause for, and of ours."""
+
+SETUP_TYPES = ("setup_error", "judge_error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriticalFailure:
+    """Cases that failed by a critical scorer or a rule of severity critical."""
+
+    name: str
+    """Of the rule, or of the scorer."""
+    scorer: str
+    reason: str
+    """What the rule says, or the scorer most often; empty: nothing."""
+    count: int
+    """Cases."""
+    cases: tuple[str, ...]
+    """At most 50."""
+    is_rule: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +83,15 @@ class Pattern:
     """Where to mend it, from `fix_locations:` of the project file."""
     priority: Priority = "medium"
     gain: float = 0.0
-    """What a fix would win back of the pass rate: a share of all cases."""
+    """What a fix alone would win back of the pass rate, found by replaying the verdicts: a share of all cases."""
+    share: float = 0.0
+    """Its share of the failures, of all cases: one that fails for several reasons counts for each by a part."""
+    needs: tuple[str, ...] = ()
+    """Where a fix alone wins nothing: the titles of the patterns that would have to be mended with it."""
+    joint_gain: float = 0.0
+    """What is won when these are mended too."""
+    is_critical: bool = False
+    """It is about a critical scorer, or a rule of severity critical: it comes first whatever it wins back."""
     score_gain: float | None = None
     """What it would win back of the overall score; None: not known, as of cases without a score."""
     evidence: str = ""
@@ -72,6 +100,11 @@ class Pattern:
     """What was taken for what, where labels were compared; most frequent first."""
     about: tuple[str, ...] = ()
     """The intents, entity types, tools, rules, scorers and the category that it is about, for `fix_locations:`."""
+
+    @property
+    def is_setup(self) -> bool:
+        """Whether it is about how the target or a scorer is reached: mended first, and no points."""
+        return self.type in SETUP_TYPES
 
     def to_dict(self) -> dict[str, Any]:
         """As an object of the report file."""
@@ -83,6 +116,10 @@ class Pattern:
             "root_cause": self.root_cause,
             "suggestion": {"action": self.action, "location": self.location, "priority": self.priority},
             "gain": self.gain,
+            "share": self.share,
+            "needs": list(self.needs),
+            "joint_gain": self.joint_gain,
+            "critical": self.is_critical,
             "score_gain": self.score_gain,
             "evidence": self.evidence,
             "confusions": [asdict(pair) for pair in self.confusions],

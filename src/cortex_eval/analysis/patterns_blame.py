@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from cortex_eval.analysis.patterns import SETUP_TYPES
+from cortex_eval.analysis.patterns_replay import Key, Part, Ways, ways_of
 from cortex_eval.core import Result, RunRecord
 
 CONTEXT_CATEGORIES = ("multi_turn", "coreference", "context_dependent")
@@ -20,9 +22,13 @@ NOTHING = "(none)"
 """Where nothing was stated, or was to be stated."""
 _VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|[-+]?\d[\d.,:%]*")
 _REASON_KEPT = 160
+_MESSAGE_KEPT = 600
+"""Of an error: what it says is what to do."""
+ANSWERED_BADLY = frozenset(
+    {"bad_return", "crashed", "empty", "exited", "raised", "service_error", "status", "too_large", "truncated"}
+)
+"""Errors that the target itself makes on some question; all others are of how it is reached and read."""
 
-Key = tuple[str, ...]
-"""What a fault is called: its type, and what tells it from others of the type."""
 JSON = Mapping[str, Any]  # Any: JSON
 
 
@@ -38,6 +44,16 @@ class Blame(NamedTuple):
     """What the result's overall score would win if this were mended; None: there is no score."""
     details: tuple[str, ...] = ()
     """What is counted beside it: reasons, values, a message."""
+    is_critical: bool = False
+    """It is a critical scorer that failed, or a rule of severity critical."""
+    is_needed: bool = False
+    """It is a critical scorer: the case fails by this alone."""
+
+    @property
+    def part(self) -> Part:
+        """What of the verdict it stands for."""
+        keys = (self.key, *(key for key in self.also if key[0] != PAIR))
+        return Part(keys, self.points or 0.0, self.is_needed)
 
 
 class _Failed(NamedTuple):
@@ -47,6 +63,7 @@ class _Failed(NamedTuple):
     kind: str
     score: JSON
     points: float | None
+    is_critical: bool = False
 
 
 class Counting(NamedTuple):
@@ -77,16 +94,24 @@ def blames_of(row: Result, counting: Counting) -> list[Blame]:
     """Every fault of a result that did not pass."""
     if row.error is not None or row.state.startswith("error"):
         kind, message = row.error or (row.state, "")
-        found = [
-            Blame(
-                ("judge_error" if row.state == "error_judge" else "exception", kind), details=(message[:_REASON_KEPT],)
-            )
-        ]
-    elif failed := _failed_scores(row, counting):
+        is_own = row.state != "error_judge" and kind in ANSWERED_BADLY
+        type_ = "judge_error" if row.state == "error_judge" else "exception" if is_own else "setup_error"
+        found = [Blame((type_, kind), details=(message[:_MESSAGE_KEPT],))]
+        return _with_edges(row, found) if is_own else found
+    if failed := _failed_scores(row, counting):
         found = list(_explained(row, failed))
     else:
         found = [Blame(("scorer_failure", "overall_score"), details=("the overall score is too low",))]
     return _with_edges(row, found)
+
+
+def ways_to_win(row: Result, blames: Sequence[Blame], counting: Counting) -> Ways:
+    """Which of its faults would have to be mended for a failed result to pass; empty where nobody can know."""
+    if any(blame.key[0] in SETUP_TYPES for blame in blames):
+        return frozenset()
+    lacking = 0.0 if row.overall is None else counting.passing_threshold - row.overall
+    is_explained = any(blame.points is not None or blame.is_needed for blame in blames)
+    return ways_of([blame.part for blame in blames], lacking if is_explained else 0.0)
 
 
 def _failed_scores(row: Result, counting: Counting) -> list[_Failed]:
@@ -107,7 +132,8 @@ def _failed_scores(row: Result, counting: Counting) -> list[_Failed]:
     for name in wrong:
         value = applying.get(name)
         points = counting.weights.get(name, 1.0) / total * (1 - value) if total and value is not None else None
-        failed.append(_Failed(name, counting.kinds.get(name, name), scores[name], points))
+        is_critical = name in counting.critical and scores[name].get("passed") is not True
+        failed.append(_Failed(name, counting.kinds.get(name, name), scores[name], points, is_critical))
     return failed
 
 
@@ -115,13 +141,18 @@ def _explained(row: Result, failed: Sequence[_Failed]) -> Iterator[Blame]:
     kinds = {each.kind for each in failed}
     is_lost = _is_context_lost(row, kinds)
     by_model = row.reply_json is not None and b'"llm_invoked":true' in row.reply_json
-    tool_points = sum(each.points or 0.0 for each in failed if each.kind == "tool")
+    tools = [each for each in failed if each.kind == "tool"]
+    tool_points, is_tool_critical = sum(each.points or 0.0 for each in tools), any(each.is_critical for each in tools)
     for each in failed:
         if each.kind == "context_retention" or (is_lost and each.kind in ("intent", "entities", "tool")):
             also = _labels_of(each) if each.kind == "intent" else ()
-            yield Blame(("context_not_retained",), also, points=each.points)
+            yield _blame(each, ("context_not_retained",), also)
         elif each.kind == "intent":
-            yield from _confused(each, by_model=by_model, extra_points=tool_points)
+            with_tool = each._replace(
+                points=None if each.points is None else each.points + tool_points,
+                is_critical=each.is_critical or is_tool_critical,
+            )
+            yield from _confused(with_tool, by_model=by_model)
         elif each.kind == "tool":
             if "intent" not in kinds:  # else it follows from the wrong intent, and is counted with it
                 yield _wrong_tool(each)
@@ -129,6 +160,12 @@ def _explained(row: Result, failed: Sequence[_Failed]) -> Iterator[Blame]:
             yield _entities(each)
         else:
             yield from _other(each)
+
+
+def _blame(failed: _Failed, key: Key, also: tuple[Key, ...] = (), details: tuple[str, ...] = ()) -> Blame:
+    """The fault that a failed score is."""
+    is_critical = failed.is_critical
+    return Blame(key, also, points=failed.points, details=details, is_critical=is_critical, is_needed=is_critical)
 
 
 def _is_context_lost(row: Result, kinds: set[str]) -> bool:
@@ -143,16 +180,15 @@ def _is_context_lost(row: Result, kinds: set[str]) -> bool:
     return bool(needs) and not (row.reply_json and orjson.loads(row.reply_json).get("entities"))
 
 
-def _confused(failed: _Failed, *, by_model: bool = False, extra_points: float = 0.0) -> Iterator[Blame]:
+def _confused(failed: _Failed, *, by_model: bool = False) -> Iterator[Blame]:
     evidence = _mapping(failed.score.get("evidence"))
-    points = None if failed.points is None else failed.points + extra_points
     also: tuple[Key, ...] = (("llm_fallback_failure",),) if by_model else ()
     if "expected_label" not in evidence:
-        yield Blame(("scorer_failure", failed.name), also, points=points, details=reasons_of(failed.score))
+        yield _blame(failed, ("scorer_failure", failed.name), also, reasons_of(failed.score))
         return
     expected, found = str(evidence["expected_label"] or NOTHING), str(evidence.get("found_label") or NOTHING)
     type_ = "intent_confusion" if failed.kind == "intent" else "label_confusion"
-    yield Blame((type_, failed.name, expected, found), also, points=points, details=(f"{expected} → {found}",))
+    yield _blame(failed, (type_, failed.name, expected, found), also, (f"{expected} → {found}",))
 
 
 def _labels_of(failed: _Failed) -> tuple[Key, ...]:
@@ -166,8 +202,7 @@ def _labels_of(failed: _Failed) -> tuple[Key, ...]:
 def _wrong_tool(failed: _Failed) -> Blame:
     evidence = _mapping(failed.score.get("evidence"))
     expected, called = (_tools(evidence.get(name)) for name in ("expected", "called"))
-    key = ("tool_selection_error", failed.name, expected, called)
-    return Blame(key, points=failed.points)
+    return _blame(failed, ("tool_selection_error", failed.name, expected, called))
 
 
 def _tools(calls: Any) -> str:  # Any: JSON
@@ -181,18 +216,18 @@ def _entities(failed: _Failed) -> Blame:
     if missing:
         nothing_found = not evidence.get("matched") and not extra
         types = sorted({key for key, _ in missing})
-        return Blame(
+        return _blame(
+            failed,
             ("missing_entity", failed.name, "nothing" if nothing_found else "some", *types),
-            points=failed.points,
             details=tuple(f"{key} = {value}" for key, value in missing),
         )
     if extra:
-        return Blame(
+        return _blame(
+            failed,
             ("wrong_entity", failed.name, *sorted({key for key, _ in extra})),
-            points=failed.points,
             details=tuple(f"{key} = {value}" for key, value in extra),
         )
-    return Blame(("scorer_failure", failed.name), points=failed.points, details=reasons_of(failed.score))
+    return _blame(failed, ("scorer_failure", failed.name), details=reasons_of(failed.score))
 
 
 def _pairs(stored: Any) -> list[tuple[str, str]]:  # Any: JSON
@@ -210,13 +245,29 @@ def _other(failed: _Failed) -> Iterator[Blame]:
             share=1 / len(findings),
             points=None if failed.points is None else failed.points / len(findings),
             details=(str(finding.get("reason", ""))[:_REASON_KEPT],),
+            is_critical=failed.is_critical or finding.get("severity") == "critical",
+            is_needed=failed.is_critical,
         )
     if findings:
         return
     if "expected_label" in evidence:
         yield from _confused(failed)
+    elif failed.kind == "language" and "asked" in evidence and (languages := _languages(evidence)):
+        asked, found = languages
+        yield _blame(failed, ("wrong_language", failed.name, asked, found), details=(f"{asked} → {found}",))
     else:
-        yield Blame(("scorer_failure", failed.name), points=failed.points, details=reasons_of(failed.score))
+        yield _blame(failed, ("scorer_failure", failed.name), details=reasons_of(failed.score))
+
+
+def _languages(evidence: JSON) -> tuple[str, str] | None:
+    """The language that was asked for and the one that came; with their scripts where only these differ."""
+    asked, found = _mapping(evidence.get("asked")), _mapping(evidence.get("found"))
+    one, other = asked.get("language"), found.get("language") or f"{found.get('script')} letters"
+    if one != other:
+        return str(one), str(other)
+    if asked.get("script") == found.get("script"):
+        return None  # words of another script are mixed in
+    return f"{one} in {asked.get('script')} letters", f"{one} in {found.get('script')} letters"
 
 
 def _with_edges(row: Result, blames: list[Blame]) -> list[Blame]:

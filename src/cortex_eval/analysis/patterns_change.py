@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from cortex_eval.analysis.patterns import CASES_KEPT, Pattern
-from cortex_eval.analysis.patterns_blame import Key
 from cortex_eval.analysis.patterns_find import Diagnosis, Found
 from cortex_eval.analysis.patterns_gather import Failures
+from cortex_eval.analysis.patterns_replay import Key
 from cortex_eval.stats import holm, mcnemar_exact
 
 LEVEL = 0.05

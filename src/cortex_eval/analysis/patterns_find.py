@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from cortex_eval.analysis.patterns import (
@@ -11,16 +12,18 @@ from cortex_eval.analysis.patterns import (
     OTHER_CAUSES,
     ROOT_CAUSE_MAP,
     ConfusedPair,
+    CriticalFailure,
     Pattern,
     Priority,
     Slice,
     locate,
     percent,
 )
-from cortex_eval.analysis.patterns_blame import PAIR, Key
+from cortex_eval.analysis.patterns_blame import PAIR
 from cortex_eval.analysis.patterns_fixes import Words, confusion_words, words_of
 from cortex_eval.analysis.patterns_gather import Entry, Failures
 from cortex_eval.analysis.patterns_groups import FEWEST, group_pairs, group_types
+from cortex_eval.analysis.patterns_replay import Key
 from cortex_eval.analysis.patterns_slices import Table, find_slices, shared_fact, tabulate
 
 PATTERNS_KEPT = 30
@@ -45,10 +48,12 @@ class Diagnosis(NamedTuple):
     slices: tuple[Slice, ...] = ()
     confusions: tuple[ConfusedPair, ...] = ()
     """What was taken for what most often, over all scorers that compare labels."""
+    critical: tuple[CriticalFailure, ...] = ()
+    """What failed that must not, gravest first, also where it came up only once."""
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
-        """The patterns, most to win back first."""
+        """The patterns: errors of the set-up, what is critical, then by what a fix would win back."""
         return tuple(each.pattern for each in self.found)
 
 
@@ -62,19 +67,77 @@ class _Draft(NamedTuple):
 
 
 def diagnose(failures: Failures, *, locations: Mapping[str, str] | None = None) -> Diagnosis:
-    """Patterns ranked by gain, and slices; empty at once when nothing failed."""
+    """Patterns in the order of mending, and slices; empty at once when nothing failed."""
     if not failures.entries:
         return Diagnosis()
     failures.settle()
+    failures.respell()
     table = tabulate(failures)
     slices = find_slices(failures, table)
     order = {case: place for place, case in enumerate(failures.failed_sorts)}
     found = [_built(draft, failures, table, order) for draft in _drafts(failures.entries)]
     found += [_of_slice(each, failures, table) for each in slices if _is_gap(each)]
-    ranked = sorted(found, key=lambda each: (-each.pattern.gain, -each.pattern.count, each.pattern.title))
+    ranked = sorted(_with_partners(found, failures), key=_rank)
     placed = locate(tuple(each.pattern for each in ranked), locations or {})
     kept = [each._replace(pattern=pattern) for each, pattern in zip(ranked, placed, strict=True)]
-    return Diagnosis(tuple(kept[:PATTERNS_KEPT]), slices, _all_pairs(failures.entries)[:CONFUSIONS_KEPT])
+    pairs = _all_pairs(failures.entries)[:CONFUSIONS_KEPT]
+    return Diagnosis(tuple(kept[:PATTERNS_KEPT]), slices, pairs, critical_failures(failures.entries))
+
+
+def _rank(found: Found) -> tuple[int, float, float, int, str]:
+    """Errors of the set-up; broken rules of severity critical; critical scorers; the rest, by what a fix wins back."""
+    each = found.pattern
+    is_grave = any(key[0] == "safety_rule" and key[3] == "critical" for key in found.keys)
+    order = 0 if each.is_setup else 1 if is_grave else 2 if each.is_critical else 3
+    return order, -each.gain, -each.share, -each.count, each.title
+
+
+def _with_partners(found: Sequence[Found], failures: Failures) -> list[Found]:
+    """The same, and of patterns that win nothing alone, with which others they do."""
+    owners: dict[Key, Found] = {}
+    for each in sorted(found, key=lambda one: -one.pattern.gain):
+        owners.update((key, each) for key in each.keys if key not in owners)
+    return [_with_partner(each, owners, failures) if each.pattern.gain == 0 else each for each in found]
+
+
+def _with_partner(found: Found, owners: Mapping[Key, Found], failures: Failures) -> Found:
+    needed: Counter[tuple[str, ...]] = Counter()
+    for keys, count in failures.replays.needed_with(found.keys):
+        if all(key in owners for key in keys):
+            needed[tuple(sorted({owners[key].pattern.title for key in keys} - {found.pattern.title}))] += count
+    needed.pop((), None)
+    if not needed:
+        return found
+    titles = min(needed, key=lambda each: (-needed[each], len(each), each))
+    together = found.keys.union(*(each.keys for each in owners.values() if each.pattern.title in titles))
+    joint = failures.replays.won_by(together) / failures.repeats / failures.cases
+    return found._replace(pattern=replace(found.pattern, needs=titles, joint_gain=joint))
+
+
+def critical_failures(entries: Mapping[Key, Entry]) -> tuple[CriticalFailure, ...]:
+    """By rule and by critical scorer, what failed: rules of severity critical first, then what is most frequent."""
+    merged: dict[tuple[bool, str, str], list[Entry]] = {}
+    for key, entry in entries.items():
+        if entry.is_critical:
+            is_rule = key[0] == "safety_rule"
+            name = key[2] if is_rule else key[1] if len(key) > 1 else key[0]
+            merged.setdefault((is_rule and key[3] == "critical", name, key[1] if len(key) > 1 else ""), []).append(
+                entry
+            )
+    found = []
+    for (is_grave, name, scorer), parts in merged.items():
+        cases = tuple(dict.fromkeys(case for entry in parts for case in entry.cases))
+        details = sum((entry.details for entry in parts), Counter[str]())
+        failure = CriticalFailure(
+            name=name,
+            scorer=scorer,
+            reason=details.most_common(1)[0][0] if details else "",
+            count=len(cases),
+            cases=cases[:CASES_KEPT],
+            is_rule=name != scorer and bool(scorer),
+        )
+        found.append((not is_grave, -len(cases), name, failure))
+    return tuple(each[-1] for each in sorted(found, key=lambda one: one[:3]))
 
 
 def _drafts(entries: Mapping[Key, Entry]) -> Iterator[_Draft]:
@@ -182,8 +245,11 @@ def _built(draft: _Draft, failures: Failures, table: Table, order: Mapping[str, 
     if len(draft.keys) > 1:  # each fault has its cases in the order of the dataset, all together have not
         cases = sorted(cases, key=order.__getitem__)
     entries = [failures.entries[key] for key in draft.keys]
-    if draft.type == "scorer_failure":  # no one fix mends them all
+    won = failures.replays.won_by(draft.keys)
+    if draft.type == "scorer_failure" and len(draft.keys) > 1:  # no one fix mends them all
         entries = [max(entries, key=lambda entry: entry.credit)]
+        won = max(failures.replays.won_by([key]) for key in draft.keys)
+    is_critical = any(entry.is_critical for entry in entries)
     points = [entry.points for entry in entries if entry.points is not None]
     known = ("needs",) if draft.type == "context_not_retained" else draft.words.about
     common = shared_fact(cases, failures, table, besides=known)
@@ -195,8 +261,10 @@ def _built(draft: _Draft, failures: Failures, table: Table, order: Mapping[str, 
         cases=tuple(cases[:CASES_KEPT]),
         root_cause=_CAUSES[draft.type],
         action=draft.words.action,
-        priority=draft.words.priority,
-        gain=sum(entry.credit for entry in entries) / failures.cases,
+        priority="high" if is_critical else draft.words.priority,
+        gain=won / failures.repeats / failures.cases,
+        share=sum(entry.credit for entry in entries) / failures.cases,
+        is_critical=is_critical,
         score_gain=sum(points) / failures.scored if points and failures.scored else None,
         evidence="; ".join(part for part in (draft.words.evidence, common) if part),
         confusions=draft.pairs,
@@ -234,6 +302,7 @@ def _of_slice(found: Slice, failures: Failures, table: Table) -> Found:
         action=action,
         priority=priority,
         gain=found.gain,
+        share=found.gain,
         evidence=f"{rates} others (p {found.p_value:.2g} after Holm)",
         about=(fact[1],),
     )

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cortex_eval.analysis.patterns import Priority
-from cortex_eval.analysis.patterns_blame import NOTHING, Key
+from cortex_eval.analysis.patterns_blame import NOTHING
 from cortex_eval.analysis.patterns_gather import Entry
 from cortex_eval.analysis.patterns_groups import Group
+from cortex_eval.analysis.patterns_replay import Key
 
 SHOWN = 3
 """Values, pairs or reasons named in one line."""
@@ -140,14 +141,31 @@ def _exception(of: _Faults) -> Words:
     )
 
 
+def _setup(of: _Faults) -> Words:
+    """What the error itself says: it knows best what to do."""
+    kind = of.keys[0][1]
+    return Words(f"The target could not be asked or read: {kind}", _said(of, kind), "high", about=(kind,))
+
+
 def _judge(of: _Faults) -> Words:
     kind = of.keys[0][1]
+    action = f"{_said(of, kind)} Then: cortex rescore RUN"
+    return Words(f"A scorer gives no verdict: {kind}", action, "high", about=(kind,))
+
+
+def _said(of: _Faults, kind: str) -> str:
+    words = of.commonest or f"It ended in {kind}"
+    return words if words.endswith((".", "!", "?", "'", '"')) else f"{words}."
+
+
+def _language(of: _Faults) -> Words:
+    asked, found = of.keys[0][2:4]
+    scorer = of.keys[0][1]
     return Words(
-        f"A scorer gives no verdict: {kind}",
-        "Mend the scorer or its model, then: cortex rescore RUN",
+        f"A question in {asked} is answered in {found}",
+        f"Answer in the language of the question: {asked}, not {found}",
         "high",
-        evidence=f"most often: {of.commonest}" if of.commonest else "",
-        about=(kind,),
+        about=(asked, scorer),
     )
 
 
@@ -223,6 +241,8 @@ _WORDS: Mapping[str, Callable[[_Faults], Words]] = {
     "edge_case": _edge,
     "exception": _exception,
     "judge_error": _judge,
+    "setup_error": _setup,
+    "wrong_language": _language,
     "tool_selection_error": _tool,
     "missing_entity": _missing,
     "wrong_entity": _wrong,

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from cortex_eval.analysis.patterns_blame import Blame, Counting, Key, blames_of
+from cortex_eval.analysis.patterns_blame import Blame, Counting, blames_of, ways_to_win
+from cortex_eval.analysis.patterns_names import (
+    LABELLED,
+    one_spelling,
+    respelt,
+    respelt_details,
+    stated_intent,
+    written_names,
+)
+from cortex_eval.analysis.patterns_replay import Key, Replays, Ways, ways_of_all
 from cortex_eval.core import Result, RunRecord
 
 HELD_BYTES = 8_000_000
@@ -23,6 +32,8 @@ SORTS_KEPT = 20_000
 _LENGTHS = (3, 10, 30, 100)
 _LENGTH_NAMES = ("1–3 words", "4–10 words", "11–30 words", "31–100 words", "over 100 words")
 _TEXT, _INTENT = b'"text":"', b'"intent":"'
+INTENTS = 7
+"""Where in a sort its intents are."""
 _TURN_NAMES = ("1", "2–3", "4 or more")
 
 Fact = tuple[str, str]
@@ -36,10 +47,11 @@ class Entry:
 
     cases: list[str] = field(default_factory=list)
     credit: float = 0.0
-    """Cases that a fix would win back: one that also fails for other reasons counts for a part."""
+    """Its share of the failures: a case that fails for several reasons counts for a part."""
     points: float | None = None
     """Of the overall scores of these cases, summed."""
     details: Counter[str] = field(default_factory=Counter)
+    is_critical: bool = False
 
     def add(self, case_id: str, blame: Blame, *, credit: float, per: float) -> None:
         """Take down one more fault of this name; `per`: what a point of this result is of its case's score."""
@@ -65,7 +77,9 @@ class Failures:
 
     def __init__(self, run: RunRecord, *, keep_played: bool = False) -> None:
         self._counting = Counting.of(run)
-        self._repeats = max(1, run.repeats)
+        self.repeats = max(1, run.repeats)
+        self.replays = Replays()
+        """What each failed repeat of a case would take to pass."""
         self.entries: dict[Key, Entry] = {}
         self.cases = 0
         """Cases that passed, failed or ended in an error."""
@@ -81,6 +95,8 @@ class Failures:
         self.case_failed, self.case_clusters = array("b"), array("q")
         """The same of cases, where some are in clusters."""
         self._clusters: dict[str, int] = {}
+        self._stated: dict[str, str] = {}
+        """How the target spells intents that were wrong."""
         self.played: set[str] | None = set() if keep_played else None
 
     def noting(self, results: Iterable[Result]) -> Iterator[Result]:
@@ -109,7 +125,7 @@ class Failures:
         self._count(first, is_failed=bool(bad))
         self.scored += any(row.overall is not None for row in rows)
         if bad:
-            self._blame(bad, turns=len(rows) / self._repeats)
+            self._blame(bad, turns=len(rows) / self.repeats)
         if first.cluster_id is not None:
             self.case_failed.append(bool(bad))
             self.case_clusters.append(self._clusters.setdefault(first.cluster_id, len(self._clusters)))
@@ -160,17 +176,40 @@ class Failures:
     def _blame(self, bad: list[Result], *, turns: float) -> None:
         """Share each failed repeat of a case among its faults."""
         repeats: dict[int, list[Blame]] = {}
+        ways: dict[int, list[Ways]] = {}
         for row in bad:
-            repeats.setdefault(row.repeat, []).extend(blames_of(row, self._counting))
+            found = blames_of(row, self._counting)
+            repeats.setdefault(row.repeat, []).extend(found)
+            self._note_spelling(row, found)
+            ways.setdefault(row.repeat, []).append(ways_to_win(row, found, self._counting))
         case_id = bad[0].case_id
-        for blames in repeats.values():
-            whole = sum(blame.share for blame in blames) * self._repeats
+        for repeat, blames in repeats.items():
+            self.replays.add(ways_of_all(ways[repeat]))
+            whole = sum(blame.share for blame in blames) * self.repeats
             for blame in blames:
                 for key in (blame.key, *blame.also):
                     entry = self.entries.get(key)
                     if entry is None:
                         entry = self.entries[key] = Entry()
-                    entry.add(case_id, blame, credit=blame.share / whole, per=1 / turns / self._repeats)
+                    entry.add(case_id, blame, credit=blame.share / whole, per=1 / turns / self.repeats)
+                self.entries[blame.key].is_critical |= blame.is_critical
+
+    def _note_spelling(self, row: Result, blames: Iterable[Blame]) -> None:
+        """Remember how the target spells an intent that was wrong."""
+        for key in (key for blame in blames for key in (blame.key, *blame.also) if key[0] in LABELLED):
+            if key[-1] not in self._stated and (stated := stated_intent(row.reply_json)):
+                self._stated.setdefault(one_spelling(stated), stated)
+
+    def respell(self) -> None:
+        """Call intents from now on what the dataset calls them; whoever asks for `sorts` has settled them before."""
+        if not any(key[0] in LABELLED for key in self.entries):
+            return
+        names = written_names((name for sort in self.sorts for name in sort[INTENTS]), self._stated)
+        changed = {key: new for key in self.entries if (new := respelt(key, names)) != key}
+        for entry in self.entries.values():
+            entry.details = respelt_details(entry.details, names)
+        self.entries = {changed.get(key, key): entry for key, entry in self.entries.items()}
+        self.replays.renamed(changed)
 
 
 def _read_of(case: bytes | None) -> Sort:

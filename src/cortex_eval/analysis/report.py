@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cortex_eval.analysis.classification import Classified
 from cortex_eval.analysis.confidence import Confidence
@@ -13,12 +13,15 @@ from cortex_eval.analysis.coverage import Coverage
 from cortex_eval.analysis.expectations import Expectation
 from cortex_eval.analysis.hallucination import Hallucination
 from cortex_eval.analysis.parallel import Parity
-from cortex_eval.analysis.patterns import ConfusedPair, Pattern, Slice
+from cortex_eval.analysis.patterns import ConfusedPair, CriticalFailure, Pattern, Slice
 from cortex_eval.analysis.rows import figure_of, result_row
 from cortex_eval.analysis.spread import LatencyBin
 from cortex_eval.analysis.trend import Stability, Trend
 from cortex_eval.analysis.verdict import BaselineLabel, Change, Gate, Regression, SecondLook, SetAside
 from cortex_eval.core import Direction, InputError, Result, RunRecord
+
+if TYPE_CHECKING:  # a run without a baseline has none
+    from cortex_eval.analysis.changes import Changes
 
 SCHEMA = "cortex.report/1"
 Grouping = Literal["category", "tier", "language", "tag"]
@@ -175,6 +178,8 @@ class Report:
     anchor_comparison: Mapping[str, Change] | None = None
     regressions: tuple[Regression, ...] = ()
     """Against the baseline first, then against the anchor."""
+    case_changes: Changes | None = None
+    """Cases whose verdict is not that of the baseline; None: its cases are not known, or there is no baseline."""
     second_looks: tuple[SecondLook, ...] = ()
     """Critical cases that broke, with what asking again showed; flaky ones first."""
     quarantine: tuple[SetAside, ...] = ()
@@ -186,7 +191,9 @@ class Report:
     classification: Mapping[str, Classified] = field(default_factory=dict)
     """Confusion matrix and figures by class, of every scorer that compares labels."""
     patterns: tuple[Pattern, ...] = ()
-    """Why cases fail, by what a fix would win back; empty when none failed for a reason that others share."""
+    """Why cases fail, in the order of mending; empty when none failed for a reason that others share."""
+    critical_failures: tuple[CriticalFailure, ...] = ()
+    """What failed that must not: rules of severity critical first, then critical scorers by how many cases."""
     slices: tuple[Slice, ...] = ()
     """Which cases fail more often than the rest, beyond chance."""
     confusions: tuple[ConfusedPair, ...] = ()
@@ -351,6 +358,7 @@ def report_document(report: Report) -> dict[str, Any]:
         "quarantine": [asdict(each) for each in report.quarantine],
         "gate": asdict(report.gate),
         "patterns": [pattern.to_dict() for pattern in report.patterns],
+        "critical_failures": [asdict(each) for each in report.critical_failures],
         "slices": [each.to_dict() for each in report.slices],
         "notes": list(report.notes),
         **_of_some_runs(report),
@@ -360,6 +368,8 @@ def report_document(report: Report) -> dict[str, Any]:
 def _of_some_runs(report: Report) -> dict[str, Any]:
     """What is there only where replies state confidences, labels were compared, and so on."""
     found: dict[str, Any] = {}
+    if report.case_changes is not None:
+        found["case_changes"] = report.case_changes.to_dict()
     if report.confidence is not None:
         found["confidence"] = asdict(report.confidence)
     if report.classification:

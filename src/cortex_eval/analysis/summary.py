@@ -116,6 +116,7 @@ def summarise(
         anchor=anchor.label if anchor else None,
         anchor_comparison=anchor.comparison if anchor else None,
         regressions=tuple(found for each in held for found in each.regressions),
+        case_changes=against.changes if against else None,
         second_looks=second_looks,
         quarantine=set_aside,
         notes=(
@@ -134,6 +135,7 @@ def summarise(
         parity=_parity(open_results()) if collected.has_pairs else (),
         hallucination=hallucination,
         patterns=diagnosis.patterns,
+        critical_failures=diagnosis.critical,
         slices=diagnosis.slices,
         confusions=diagnosis.confusions,
         open_results=open_results,

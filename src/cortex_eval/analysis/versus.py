@@ -13,7 +13,7 @@ from cortex_eval.analysis.paired import Comparison, PairedMetric, compare_cases,
 from cortex_eval.analysis.report import Metric
 from cortex_eval.core import Direction, InputError, Result, RunRecord
 
-VersusVerdict = Literal["worse", "within allowance", "better", "no difference seen"]
+VersusVerdict = Literal["worse", "within allowance", "better", "cannot tell", "no difference seen"]
 ReadResults = Callable[[RunRecord, bool], Iterable[Result]]
 """The results of a run, case by case; with their cases or without."""
 EARLIER_RUNS = 3
@@ -35,13 +35,20 @@ class Versus:
 
     @property
     def verdict(self) -> VersusVerdict:
-        """Worse where any run is; better where none is and any metric of any run improved."""
+        """Worse where any run is; better where none is and any metric of any run improved.
+
+        What may be chance in any metric cannot be told; only what is the same, or surely within what is allowed, is no
+        difference.
+        """
         if any(each.regressions or each.regressed_categories for each in self.comparisons):
             return "worse"
         found = {metric.verdict for each in self.comparisons for metric in each.metrics.values() if metric.is_telling}
         if "worse" in found:
             return "within allowance"
-        return "better" if "better" in found else "no difference seen"
+        if "better" in found:
+            return "better"
+        compared = (metric for each in self.comparisons for metric in each.metrics.values())
+        return "cannot tell" if any(each.verdict == "may be chance" for each in compared) else "no difference seen"
 
     @property
     def exit_code(self) -> int:
@@ -266,7 +273,7 @@ def _document(found: Comparison) -> dict[str, Any]:  # Any: JSON
 def _metric(metric: PairedMetric) -> dict[str, Any]:  # Any: JSON
     left_out = ("name", "noise", "per_case")
     fields = {name: value for name, value in asdict(metric).items() if name not in left_out}
-    return {**fields, "is_regression": metric.is_regression}
+    return {**fields, "cases_needed": metric.cases_needed, "is_regression": metric.is_regression}
 
 
 def _change(change: CaseChange) -> dict[str, Any]:  # Any: JSON

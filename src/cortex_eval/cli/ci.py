@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from cortex_eval.analysis import Comparison, Report, case_figures, compare_cases
+from cortex_eval.analysis import Report
 from cortex_eval.cli.options import check_store, existing, hint, out
-from cortex_eval.cli.run import play_plans, read_request
+from cortex_eval.cli.run import check_baseline, play_plans, read_request
 from cortex_eval.cli.run import run as run_command
 from cortex_eval.config import Plan, Project, load_project, make_plans
 from cortex_eval.core import InputError, redact, redact_bytes, to_json
@@ -60,7 +60,8 @@ def ci(**given: Any) -> int:
         check_store(project)
         with existing(project.store, create=True) as place, Store(place) as store:
             plans = [_first_time(plan, store, given) for plan in make_plans(project, read_request(store, given))]
-            _check_baseline(plans, store, given["set_baseline"])
+            check_baseline(plans, store)
+            _check_new_baseline(plans, store, given["set_baseline"])
             finish = partial(_finish, build, project, store, given)
             return play_plans(project, plans, store, given, formats=FORMATS, is_thorough=True, finish=finish)
 
@@ -111,7 +112,7 @@ def _first_time(plan: Plan, store: Store, given: dict[str, Any]) -> Plan:
     return replace(plan, gate=replace(plan.gate, baseline=None))
 
 
-def _check_baseline(plans: Sequence[Plan], store: Store, name: str | None) -> None:
+def _check_new_baseline(plans: Sequence[Plan], store: Store, name: str | None) -> None:
     """Whether the run may become this baseline, before anything is asked."""
     if name and (store.baselines.find(name, plans[0].suite) or {}).get("pinned"):
         raise InputError(f"--set-baseline: {name!r} is an anchor, and stays where it is. Choose another name.")
@@ -131,8 +132,7 @@ def _finish(
     """Write what a build wants beside the reports, and tell it."""
     folder = given["output_dir"] or project.output_dir
     comment = given["comment"] or folder / COMMENT_FILE
-    compared = {report.run.id: found for report in reports if (found := _case_by_case(store, report)) is not None}
-    write_atomically(comment, [render_comment(reports, compared).encode("utf-8", "replace")])
+    write_atomically(comment, [render_comment(reports).encode("utf-8", "replace")])
     hint(f"Comment: {comment}")
     code, worst = max((report.exit_code, -place) for place, report in enumerate(reports))
     worst = -worst
@@ -145,17 +145,6 @@ def _finish(
     files = {"report": _of(worst, written, ".html"), "junit": _of(worst, written, ".xml")}
     outputs = step_outputs(reports[worst], code, {**files, "comment": comment, "folder": folder})
     build.append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
-
-
-def _case_by_case(store: Store, report: Report) -> Comparison | None:
-    """This run against the one that its baseline is made of; None when its cases are not in this store."""
-    base = report.baseline.run_id if report.baseline else None
-    if base is None or not any(run.id == base for run in store.runs.all(suite=report.run.suite)):
-        return None
-    directions = {name: metric.direction for name, metric in report.metrics.items()}
-    return compare_cases(
-        case_figures(store.results.read(base)), case_figures(report.open_results()), directions=directions
-    )
 
 
 def _unsaid(given: dict[str, Any], code: int) -> list[str]:

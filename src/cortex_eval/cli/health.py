@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sqlite3
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -119,16 +120,23 @@ def _examine_project(config: Path | None) -> list[Finding]:
         message = str(file) if file.is_file() else f"suite {name}: there is no file {file}"
         found.append(Finding(name="dataset", ok=file.is_file(), message=message))
         found.append(_examine_suite(project, name))
-    unset = sorted(set(project.document.unset.values()))
-    if unset:
-        message = f"not set: {', '.join(unset)}. Set what you need, or put it into .env."
-        found.append(Finding(name="environment", ok=True, message=message))
+    found += _examine_environment(project, [each.message for each in found if not each.ok])
     try:
         with existing(project.store) as place, Store(place):
             is_new = "" if place == project.store else " (made by the first run)"
             found.append(Finding(name="store", ok=True, message=f"{shown_location(project.store)}{is_new}"))
     except CortexError as error:
         found.append(Finding(name="store", ok=False, message=str(error)))
+    return found
+
+
+def _examine_environment(project: Project, troubles: list[str]) -> list[Finding]:
+    """The variables that are not set: those that some suite needs are trouble, the others are not."""
+    found = []
+    for name in sorted(set(project.document.unset.values())):
+        is_needed = any(re.search(rf"\b{re.escape(name)}\b", each) for each in troubles)
+        message = f"{name} is not set" + (": set it, or put it into .env" if is_needed else "; no suite needs it")
+        found.append(Finding(name="environment", ok=not is_needed, message=message))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ from cortex_eval.cli.options import (
 )
 from cortex_eval.cli.playing import play
 from cortex_eval.cli.shown import is_resumable, print_report, report_of
-from cortex_eval.config import Project, Request, load_project, make_plans
+from cortex_eval.config import Plan, Project, Request, load_project, make_plans
 from cortex_eval.core import InputError, RunRecord
 from cortex_eval.datasets import Selection
+from cortex_eval.manifest import read_rows
+from cortex_eval.outcome import find_baseline
 from cortex_eval.storage import Store
 
 NOT_WITH_RESUME = (
@@ -83,6 +86,7 @@ def run(**given: Any) -> int:
         if given["resume"]:
             return _resume(project, store, given)
         plans = make_plans(project, read_request(store, given))
+        check_baseline(plans, store)
         if given["dry_run"]:
             return _describe(plans, store, as_json=given["as_json"])
         return play_plans(project, plans, store, given)
@@ -120,6 +124,18 @@ def play_plans(project: Project, plans: list[Any], store: Store, given: dict[str
     )
 
 
+def check_baseline(plans: Sequence[Plan], store: Store) -> None:
+    """Raise InputError when a baseline that was asked for is not there; mistakes in the dataset are told before that."""
+    try:
+        for plan in plans:
+            find_baseline(store, plan.gate, plan.suite)
+    except InputError:
+        for plan in plans:
+            for _ in read_rows(plan.dataset).rows():
+                pass
+        raise
+
+
 def read_request(store: Store, given: dict[str, Any]) -> Request:
     """What the options ask for."""
     failed = None
@@ -150,6 +166,7 @@ def read_request(store: Store, given: dict[str, Any]) -> Request:
         fail_under=given["fail_under"],
         is_offline=given["offline"],
         is_release=given["release"],
+        checks_dataset=True,
     )
 
 
@@ -166,7 +183,7 @@ def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Reque
         repeats=asked.get("repeats"),
         at_once=given.get("concurrency"),
         is_offline=bool(given.get("offline")),
-        baseline=given.get("baseline") or gate.get("baseline"),
+        baseline=given.get("baseline") or (None if gate.get("may_lack_baseline") else gate.get("baseline")),
         fail_under=gate.get("fail_under") if given.get("fail_under") is None else given["fail_under"],
     )
 

@@ -62,6 +62,8 @@ def unknown_scorers(document: Document) -> list[Problem]:
     metrics = document.values.get("metrics")
     problems = []
     for name, block in metrics.items() if isinstance(metrics, dict) else ():
+        if block is not None and not isinstance(block, Mapping) and get_close_matches(str(name), NOT_SCORERS):
+            continue  # not meant for a scorer: told as what it is
         kind = block.get("kind", name) if isinstance(block, Mapping) else name
         if name not in NOT_SCORERS and isinstance(kind, str) and kind not in scorers:
             known = (*scorers, *NOT_SCORERS)

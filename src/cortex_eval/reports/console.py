@@ -83,12 +83,13 @@ def _errors(report: Report) -> list[str]:
     if not report.totals.errors:
         return []
     count, kinds = report.totals.errors, list(report.error_kinds.items())
-    lines = ["", f"  {count:,} {plural('case', count)} without a result"]
+    first = ". Mend the set-up first:" if any(each.is_setup for each in report.patterns) else ""
+    lines = ["", f"  {count:,} {plural('case', count)} without a result{first}"]
     for kind, turns in kinds[:ERROR_KINDS_SHOWN]:
         message = " ".join(visible(report.error_messages.get(kind, "")).split())
         if any(message in note for note in report.notes):  # a scorer's error, told above
             message = ""
-        lines.append(cut(f"  {turns:,} {visible(kind)}   {message}".rstrip(), WIDTH))
+        lines += _wrapped(f"{turns:,} {visible(kind)}   {message}".rstrip(), indent="  ", hanging="    ")
     rest = len(kinds) - ERROR_KINDS_SHOWN
     return [*lines, f"  … and {rest} more {plural('kind', rest)} of error"] if rest > 0 else lines
 
@@ -128,6 +129,8 @@ def _verdict(report: Report, *, colour: bool, failed_are_shown: bool) -> list[st
     for sentence in words.beside:
         lines += _wrapped(visible(sentence), indent="")
     before = f"Run {report.run.id} saved. "
+    if not words.steps:
+        lines.append(before.rstrip())
     for step in words.steps:
         label = f"{before}{step.label}:"
         fits = len(label) + len(step.command) < WIDTH  # a command that is broken over two lines cannot be copied

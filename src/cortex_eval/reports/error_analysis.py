@@ -1,4 +1,4 @@
-"""The error analysis as people read it: patterns by what a fix would win back, in the terminal and as Markdown."""
+"""The error analysis as people read it: patterns in the order of mending, in the terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -41,13 +41,18 @@ def top_fixes(report: Report, limit: int = TOP) -> list[Fix]:
     ]
 
 
+def setup_patterns(report: Report) -> list[Pattern]:
+    """What keeps cases from being asked or judged at all: it is mended first, and wins no points."""
+    return [each for each in report.patterns if each.is_setup]
+
+
 def top_patterns(report: Report, limit: int = TOP) -> list[Pattern]:
-    """The patterns whose fix wins back most, none of them mostly for the cases of one before it."""
+    """The patterns to mend first, none of them mostly for the cases of one before it; the set-up is told apart."""
     chosen: list[Pattern] = []
     for pattern in report.patterns:
         cases = set(pattern.cases)
         is_covered = any(2 * len(cases & set(other.cases)) > len(cases) for other in chosen)
-        if pattern.gain > 0 and not is_covered:
+        if not pattern.is_setup and not is_covered:
             chosen.append(pattern)
         if len(chosen) == limit:
             break
@@ -56,7 +61,15 @@ def top_patterns(report: Report, limit: int = TOP) -> list[Pattern]:
 
 def gain_words(gain: float) -> str:
     """A share of all cases as points of the pass rate."""
-    return f"+{100 * gain:.1f} points" if gain >= 0.0005 else "under 0.1 points"
+    return f"+{100 * gain:.1f} points" if gain >= 0.0005 else "under 0.1 points" if gain > 0 else "+0 alone"
+
+
+def together_words(pattern: Pattern) -> str:
+    """With what a pattern wins something back that wins nothing alone; empty: it does alone, or never does."""
+    if not pattern.needs:
+        return ""
+    others = "; ".join(f"“{title}”" for title in pattern.needs)
+    return f"{gain_words(pattern.joint_gain)} with {others}"
 
 
 def render_analysis(report: Report, changes: Sequence[PatternChange] | None = None, *, since: str = "") -> str:
@@ -65,9 +78,11 @@ def render_analysis(report: Report, changes: Sequence[PatternChange] | None = No
     `changes` are what became of the patterns since the run `since`.
     """
     parts = [*_head(report), *(["", *_change_lines(changes, since)] if changes is not None else [])]
-    for number, pattern in enumerate(report.patterns[:PATTERNS_SHOWN], 1):
+    parts += _setup_lines(report)
+    others = _others(report)
+    for number, pattern in enumerate(others[:PATTERNS_SHOWN], 1):
         parts += ["", *_pattern_lines(number, pattern)]
-    rest = len(report.patterns) - PATTERNS_SHOWN
+    rest = len(others) - PATTERNS_SHOWN
     if rest > 0:
         parts += ["", f"… and {rest} more {plural('pattern', rest)}, in the file and with --json"]
     parts += [*_pair_lines(report.confusions), *_slice_lines(report.slices)]
@@ -86,18 +101,33 @@ def _head(report: Report) -> list[str]:
     failed = f"{bad:,} of {_counted(report.totals.cases)} did not pass."
     if not report.patterns:
         return [*lines, f"{failed} No two fail for the same reason."]
-    count = len(report.patterns)
-    ranked = f"{count} {plural('pattern', count)}, by what a fix would win back of the pass rate."
+    count = len(report.patterns) - len(setup_patterns(report))
+    if not count:
+        return [*lines, failed]
+    first = "what is critical first, then " if any(each.is_critical for each in report.patterns) else ""
+    ranked = f"{count} {plural('pattern', count)}, {first}by what a fix would win back of the pass rate."
     return [*lines, *_wrapped(f"{failed} {ranked}", "", "")]
+
+
+def _setup_lines(report: Report) -> list[str]:
+    """What an error itself says is what to do: in full."""
+    found = setup_patterns(report)
+    lines = ["", "Mend the set-up first: these cases say nothing about the answers."] if found else []
+    for each in found:
+        lines += _wrapped(f"{_counted(each.count)}, {each.about[0] if each.about else each.type}", "  ", "  ")
+        lines += _wrapped(visible(each.action), "    ", "    ")
+    return lines
 
 
 def _pattern_lines(number: int, pattern: Pattern) -> list[str]:
     shown = ", ".join(visible(case) for case in pattern.cases[:CASES_SHOWN])
     more = pattern.count - min(CASES_SHOWN, len(pattern.cases))
-    facts = f"{pattern.type} · {_counted(pattern.count)} · {pattern.priority} priority · {gain_words(pattern.gain)}"
+    level = "critical" if pattern.is_critical else f"{pattern.priority} priority"
+    facts = f"{pattern.type} · {_counted(pattern.count)} · {level} · {gain_words(pattern.gain)}"
     rows = [
-        ("cause", pattern.root_cause),
+        ("likely cause", pattern.root_cause),
         ("fix", pattern.action),
+        ("together", together_words(pattern)),
         ("where", pattern.location or ""),
         ("seen", pattern.evidence),
         ("cases", shown + (f" and {more:,} more" if more > 0 else "")),
@@ -106,7 +136,7 @@ def _pattern_lines(number: int, pattern: Pattern) -> list[str]:
     lines += _wrapped(facts, "    ", "    ")
     for label, text in rows:
         if text:
-            lines += _wrapped(visible(text), f"    {label:6} ", " " * 11)
+            lines += _wrapped(visible(text), f"    {label:12} ", " " * 17)
     return lines
 
 
@@ -157,12 +187,23 @@ def render_analysis_markdown(report: Report, changes: Sequence[PatternChange] | 
         f"{bad:,} of {_counted(report.totals.cases)} did not pass.",
         "",
         *(_change_table(changes, since) if changes is not None else []),
+        *_setup_markdown(report),
         *top_fixes_markdown(report),
-        *(line for number, each in enumerate(report.patterns, 1) for line in _pattern_section(number, each)),
+        *(line for number, each in enumerate(_others(report), 1) for line in _pattern_section(number, each)),
         *_pair_table(report.confusions),
         *_slice_table(report.slices),
     ]
     return redact("\n".join(lines).rstrip() + "\n")
+
+
+def _others(report: Report) -> list[Pattern]:
+    return [each for each in report.patterns if not each.is_setup]
+
+
+def _setup_markdown(report: Report) -> list[str]:
+    found = setup_patterns(report)
+    lines = [f"- {_counted(each.count)}, {as_plain(each.title)}: {as_plain(each.action)}" for each in found]
+    return ["## Mend the set-up first", "", *lines, ""] if lines else []
 
 
 def top_fixes_markdown(report: Report) -> list[str]:
@@ -182,7 +223,8 @@ def top_fixes_lines(report: Report) -> list[str]:
     fixes = top_fixes(report)
     if not fixes:
         return []
-    lines = ["", "  Top fixes, by what they would win back of the pass rate"]
+    first = "what is critical first, then " if any(each.is_critical for each in top_patterns(report)) else ""
+    lines = ["", f"  Top fixes, {first}by what they would win back of the pass rate"]
     width = max(len(fix.gain) for fix in fixes)
     for fix in fixes:
         about = ", ".join(part for part in (fix.cases, visible(fix.where)) if part)
@@ -197,12 +239,14 @@ def _pattern_section(number: int, pattern: Pattern) -> list[str]:
     lines = [
         f"## {number}. {as_plain(pattern.title)}",
         "",
-        f"- Type: {as_code(pattern.type)}, {pattern.priority} priority",
-        f"- Root cause: {as_plain(pattern.root_cause)}",
+        f"- Type: {as_code(pattern.type)}, {'critical' if pattern.is_critical else f'{pattern.priority} priority'}",
+        f"- Likely cause: {as_plain(pattern.root_cause)}",
         f"- Fix: {as_plain(pattern.action)}",
         f"- Where: {as_code(pattern.location)}" if pattern.location else "- Where: not stated in `fix_locations:`",
         f"- Wins back: {gain_words(pattern.gain)} of the pass rate{score}; {_counted(pattern.count)}",
     ]
+    if together := together_words(pattern):
+        lines.append(f"- Together: {as_plain(together)}")
     if pattern.evidence:
         lines.append(f"- Seen: {as_plain(pattern.evidence)}")
     lines.append(f"- Cases: {shown}" + (f" and {more:,} more" if more > 0 else ""))

@@ -7,13 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from cortex_eval.analysis import OVERALL_NAMES, Comparison, Report, Unscored, result_row
+from cortex_eval.analysis import OVERALL_NAMES, Change, Report, Unscored, chance, result_row
 from cortex_eval.core import Problem, Result, redact
 from cortex_eval.reports.error_analysis import top_fixes
 from cortex_eval.reports.junit import cases_of, missed_scores, outcome_of
-from cortex_eval.reports.systems import p_words
 from cortex_eval.reports.text import as_code, as_plain, cut, visible
 from cortex_eval.reports.words import (
+    ADJUSTED_P,
     TITLES,
     figure_rows,
     interval_of,
@@ -50,6 +50,8 @@ def report_annotations(report: Report) -> list[str]:
         return [annotation("notice", verdict_words(report).sentence, title=title)]
     kind: Kind = "error" if report.exit_code else "warning"
     found = [annotation(kind, check.reason, title=title) for check in telling_checks(report)]
+    broken = (check for check in report.gate.checks if check.name == "newly_broken")
+    found += [annotation("warning", check.reason, title=f"Cortex: newly broken ({where})") for check in broken]
     found += [
         annotation("warning", f"{count} × {name}. {report.error_messages.get(name, '')}", title=f"Cortex: {where}")
         for name, count in report.error_kinds.items()
@@ -80,18 +82,15 @@ def comment_marker(suite: str) -> str:
     return f"<!-- cortex-eval: {_data(visible(suite)).replace('--', '-%2D')} -->"
 
 
-def render_comment(reports: Sequence[Report], compared: Mapping[str, Comparison] | None = None) -> str:
-    """A comment for a pull request: the verdict, every metric of the baseline beside this run's, what failed.
-
-    `compared` holds, by run, how it went case by case against its baseline, where the cases of that are known.
-    """
+def render_comment(reports: Sequence[Report]) -> str:
+    """A comment for a pull request: the verdict, every metric of the baseline beside this run's, what broke and failed."""
     suite = reports[0].run.suite
     worst = max(reports, key=lambda report: report.exit_code)
     lines = [comment_marker(suite), f"### Cortex: {TITLES[worst.gate.verdict]}, {as_code(suite)}", ""]
     for report in reports:
         if len(reports) > 1:
             lines += [f"#### {as_code(target_label(report))}", ""]
-        lines += _comment_on(report, (compared or {}).get(report.run.id))
+        lines += _comment_on(report)
     return redact("\n".join(lines) + "\n")
 
 
@@ -119,20 +118,20 @@ def step_outputs(report: Report, exit_code: int, files: Mapping[str, Path]) -> d
     return {name: " ".join(visible(value).split()) for name, value in found.items()}
 
 
-def _comment_on(report: Report, paired: Comparison | None) -> Iterator[str]:
+def _comment_on(report: Report) -> Iterator[str]:
     words = verdict_words(report)
     sign = {0: "✓"}.get(report.exit_code, "✕") if report.gate.verdict != "inconclusive" else "?"
     yield f"{sign} **{words.title}.** {_said(' '.join((words.sentence, *words.beside)))}"
     yield ""
-    yield from _figures(report, paired)
-    yield from _changed(paired)
+    yield from _figures(report)
+    yield from _changed(report)
     yield from _broken(report)
     yield from _fixes(report)
     yield _provenance(report)
     yield ""
 
 
-def _figures(report: Report, paired: Comparison | None) -> Iterator[str]:
+def _figures(report: Report) -> Iterator[str]:
     """Every metric of the run, with the baseline's before it where there is a baseline."""
     compared = report.baseline_comparison or {}
     worse = {each.name for each in report.regressions}
@@ -148,28 +147,32 @@ def _figures(report: Report, paired: Comparison | None) -> Iterator[str]:
             scored = f"{metric.scored}/{metric.total}"
         found = compared.get(OVERALL_NAMES.get(name, name))
         was = [number(found.baseline if found else None, unit)] if base else []
-        diff = [_signed(found.diff if found else None, unit) + _spread(name, paired, unit)] if base else []
+        diff = [_signed(found.diff if found else None, unit) + _spread(found, unit)] if base else []
         yield f"| {' | '.join(['✕' if name in worse else '', as_code(name), *was, head, scored, *diff])} |"
+    if any(change.p_value is not None for change in compared.values()):
+        yield ""
+        yield ADJUSTED_P
     if report.baseline is None:
         yield ""
         yield "No baseline was named, so nothing is compared: `cortex ci --baseline NAME`."
     yield ""
 
 
-def _spread(name: str, paired: Comparison | None, unit: str) -> str:
-    """How sure a change is, over the cases that both runs have."""
-    found = paired.metrics.get(name) if paired else None
-    if found is None or found.low is None or found.adjusted_p is None:
+def _spread(found: Change | None, unit: str) -> str:
+    """How sure a change is, over the cases that both runs have: the numbers of the gate."""
+    if found is None or found.low is None or found.p_value is None:
         return ""
-    return f" [{_signed(found.low, unit)}, {_signed(found.high, unit)}], p {p_words(found.adjusted_p)}"
+    return f" [{_signed(found.low, unit)}, {_signed(found.high, unit)}], {chance(found.p_value)}"
 
 
-def _changed(paired: Comparison | None) -> Iterator[str]:
-    if paired is None:
+def _changed(report: Report) -> Iterator[str]:
+    found = report.case_changes
+    if found is None:
         return
-    yield f"Case by case, over {paired.cases} {plural('case', paired.cases)} of both:"
+    of = report.baseline.cases if report.baseline else None
+    yield "Case by case:" if of is None else f"Case by case, over {of} {plural('case', of)} of both:"
     yield ""
-    kinds = (("broken", paired.newly_broken), ("fixed", paired.newly_fixed), ("in error", paired.newly_in_error))
+    kinds = (("broken", found.newly_broken), ("fixed", found.newly_fixed), ("in error", found.newly_in_error))
     for name, changes in kinds:
         shown = ", ".join(as_code(each.case_id, 80) for each in changes[:CASES_SHOWN])
         rest = f" and {len(changes) - CASES_SHOWN} more" if len(changes) > CASES_SHOWN else ""

@@ -161,6 +161,7 @@ def _jumps(content: str, report: Report) -> str:
     """Links to the sections that are there."""
     names = {
         "fixes": "Fixes",
+        "broken": "Newly broken",
         "gate": "Gate",
         "compared": "Against the baseline",
         "parts": "Groups",

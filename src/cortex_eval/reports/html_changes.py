@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
-from cortex_eval.analysis import OVERALL_NAMES, SETTING_NAMES, BaselineLabel, Change, Report
+from cortex_eval.analysis import (
+    OVERALL_NAMES,
+    SETTING_NAMES,
+    BaselineLabel,
+    Change,
+    Check,
+    Report,
+    broken_words,
+    chance,
+    rounded_up,
+)
 from cortex_eval.core import redact
 from cortex_eval.reports.html_parts import label_of, level, mark, section, table
 from cortex_eval.reports.text import as_html, cut, name_as_html
-from cortex_eval.reports.words import number, plural
+from cortex_eval.reports.words import ADJUSTED_P, number, plural, sign_of
 
 CASES_SHOWN = 50
+_OPEN_WORDS = {"noise": "? may be chance", "evidence": "? too few cases"}
 _METRICS = {overall: name for name, overall in OVERALL_NAMES.items()}
 
 
 def changes_section(report: Report) -> str:
     """What got worse, what the gate checked, and what went wrong on the way."""
     parts = [
+        _newly_broken(report),
         _regressions(report),
         _second_looks(report),
         _gate(report),
@@ -28,18 +41,46 @@ def changes_section(report: Report) -> str:
     return f'<div class="cols">{"".join(parts)}</div>'
 
 
+def _newly_broken(report: Report) -> str:
+    """The cases that passed in the baseline and fail now, each with a link to what was said."""
+    changes, against = report.case_changes, report.baseline
+    if changes is None or not changes.newly_broken or against is None:
+        return ""
+    rows = ""
+    for each in changes.newly_broken[:CASES_SHOWN]:
+        marks = ' <span class="tag t-fail">critical</span>' if each.is_critical else ""
+        link = f'<a href="#ids={quote(quote(each.case_id, safe=""), safe="")}">{name_as_html(each.case_id)}</a>'
+        rows += (
+            f"<tr><th scope=row>{link}{marks}</th><td>{as_html(each.category or '–')}</td>"
+            f"<td>{as_html(each.why)}</td></tr>"
+        )
+    left = len(changes.newly_broken) - CASES_SHOWN
+    below = f'<p class="note">And {left:,} more: <i>Newly broken</i> above the list of cases.</p>' if left > 0 else ""
+    lead = f"{as_html(broken_words(changes, against.name))}."
+    body = table(("Case", "Category", "What moved"), rows, label="Newly broken") + below
+    return section("Newly broken", body, anchor="broken", lead=lead)
+
+
 def _gate(report: Report) -> str:
     checks = report.gate.checks
     rows = "".join(
-        f"<tr><th scope=row>{name_as_html(check.name)}</th><td>{mark(check.ok)}</td>"
+        f"<tr><th scope=row>{name_as_html(check.name)}</th><td>{_met(check, report)}</td>"
         f"<td>{as_html(check.reason)}</td></tr>"
         for check in checks
     )
     body = table(("Check", "Met", "Why"), rows, label="Gate")
-    if all(check.ok for check in checks):
+    if all(sign_of(check, report) == "✓" for check in checks):
         told = f"{len(checks)} {plural('check', len(checks))}, {'all met' if len(checks) > 1 else 'met'}"
         body = f"<details class=more><summary>{told}</summary>{body}</details>"
     return section("Gate", body, anchor="gate")
+
+
+def _met(check: Check, report: Report) -> str:
+    """Met or not; what may be chance or cannot be known is neither."""
+    if sign_of(check, report) != "?":
+        return mark(check.ok)
+    kind = check.name.removeprefix("anchor.").partition(".")[0]
+    return f'<span class="tag t-warn">{_OPEN_WORDS.get(kind, "! see")}</span>'
 
 
 def _regressions(report: Report) -> str:
@@ -58,11 +99,11 @@ def _regressions(report: Report) -> str:
             f"<td class=n>{number(each.current, unit)}</td>"
             f'<td class="n down">{_arrow(each.diff, unit)}{_interval(each.low, each.high, unit)}</td>'
             f"<td class=n>{number(each.allowed, unit)}</td>"
-            f"{f'<td class=n>{_chance(each.p_value)}</td>' if is_tested else ''}<td>{worst}</td></tr>"
+            f"{f'<td class=n>{_p(each.p_value)}</td>' if is_tested else ''}<td>{worst}</td></tr>"
         )
-    heads = ["Metric", "Severity", "Baseline", "Now", "Change", "Allowed", *(["Chance"] if is_tested else [])]
+    heads = ["Metric", "Severity", "Baseline", "Now", "Change", "Allowed", *(["Adjusted p"] if is_tested else [])]
     body = table((*heads, "Worst category"), rows, numeric=range(2, len(heads)), label="Regressions")
-    return section("Regressions", body)
+    return section("Regressions", body, lead=ADJUSTED_P if is_tested else "")
 
 
 def _comparison(report: Report, label: BaselineLabel | None, changes: Mapping[str, Change] | None, anchor: str) -> str:
@@ -83,17 +124,13 @@ def _comparison(report: Report, label: BaselineLabel | None, changes: Mapping[st
         )
         if is_paired:
             rows += (
-                f"<td class=n>{_chance(each.p_value)}</td><td class=n>{number(each.smallest_detectable, unit)}</td>"
+                f"<td class=n>{_p(each.p_value)}</td><td class=n>{_seen(each.smallest_detectable, unit)}</td>"
                 f"<td class=n>{'–' if each.pairs is None else f'{each.pairs:,}'}</td>"
             )
         rows += "</tr>"
-    heads = ("Metric", "Then", "Now", "Change", *(("Chance", "Would be seen", "Pairs") if is_paired else ()))
-    lead = (
-        "Chance: how likely it is to look worse by luck alone. A change for the worse of the size under "
-        "<i>Would be seen</i> is found four times in five."
-        if is_paired
-        else ""
-    )
+    heads = ("Metric", "Then", "Now", "Change", *(("Adjusted p", "Would be seen", "Pairs") if is_paired else ()))
+    seen = "A change for the worse of the size under <i>Would be seen</i> is found four times in five."
+    lead = f"{ADJUSTED_P} {seen}" if is_paired else ""
     body = table(heads, rows, numeric=range(1, len(heads)), label=f"Against {label.name}")
     return section(f"Against {as_html(label.name)}", body, anchor=anchor, lead=lead)
 
@@ -156,5 +193,9 @@ def _interval(low: float | None, high: float | None, unit: str) -> str:
     return f' <span class="flat">[{low:{form}}, {high:{form}}]</span>'
 
 
-def _chance(p_value: float | None) -> str:
-    return "–" if p_value is None else "&lt; 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+def _p(p_value: float | None) -> str:
+    return "–" if p_value is None else as_html(chance(p_value).removeprefix("adjusted p "))
+
+
+def _seen(size: float | None, unit: str) -> str:
+    return "–" if size is None else f"{rounded_up(size)} {unit}".rstrip()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from cortex_eval.analysis import Classified, Confidence, Hallucination, Pattern, Report, Slice
-from cortex_eval.reports.error_analysis import TOP, top_patterns
+from cortex_eval.reports.error_analysis import setup_patterns, together_words, top_patterns
 from cortex_eval.reports.html_parts import bar, figure, level, section, table
 from cortex_eval.reports.text import as_html, name_as_html, visible
 from cortex_eval.reports.words import moment, number, plural
@@ -16,20 +16,35 @@ CLASSES_SHOWN = 16
 """Classes of a confusion matrix; of more than that, the ones that are confused most."""
 CONFUSIONS_SHOWN = 8
 RUNS_LISTED = 40
+_NO_ANSWERS = "These cases have no result, and say nothing about the answers: they win no points."
 
 Drawn = Mapping[str, str]
 """Charts by name, as SVG; empty where none could be drawn."""
 
 
 def fixes_section(report: Report) -> str:
-    """The three fixes that win back most, and the other patterns one click away."""
-    if not report.patterns:
-        return ""
-    first = top_patterns(report) or list(report.patterns[:TOP])
-    others = [pattern for pattern in report.patterns if pattern not in first]
+    """What keeps cases from a result, the three fixes to begin with, and the other patterns one click away."""
+    setup, first = setup_patterns(report), top_patterns(report)
+    told = (
+        section("Mend the set-up first", "".join(map(_setup, setup)), anchor="setup", lead=_NO_ANSWERS) if setup else ""
+    )
+    if not first:
+        return told
+    others = [pattern for pattern in report.patterns if pattern not in first and not pattern.is_setup]
     body = "".join(_fix(pattern) for pattern in first) + _other_fixes(others)
-    lead = "Ranked by the points of the pass rate that a fix would win back."
-    return section("Fix these first", body, anchor="fixes", lead=lead)
+    is_critical = any(pattern.is_critical for pattern in report.patterns)
+    order = "What is critical comes first; then by" if is_critical else "Ranked by"
+    lead = f"{order} the points of the pass rate that a fix alone would win back."
+    return told + section("Fix these first", body, anchor="fixes", lead=lead)
+
+
+def _setup(pattern: Pattern) -> str:
+    return (
+        f'<div class="fix num"><div class="gain">{pattern.count:,}<span>{plural("case", pattern.count)}</span></div>'
+        "<div>"
+        f"<p><b>{as_html(pattern.title)}</b> {_show(pattern)}</p>"
+        f"<p>{as_html(pattern.action)}</p></div></div>"
+    )
 
 
 def _other_fixes(patterns: list[Pattern]) -> str:
@@ -44,13 +59,20 @@ def _other_fixes(patterns: list[Pattern]) -> str:
 def _fix(pattern: Pattern) -> str:
     where = f" in <code>{as_html(pattern.location)}</code>" if pattern.location else ""
     cases = f"{pattern.count:,} {plural('case', pattern.count)}"
+    together = together_words(pattern)
+    joint = f'<p class="note">Alone it wins nothing back; {as_html(together)}.</p>' if together else ""
     evidence = f'<p class="note">Seen: {as_html(pattern.evidence)}</p>' if pattern.evidence else ""
     return (
-        f'<div class="fix num"><div class="gain">+{pattern.gain * 100:.1f}<span>points</span></div><div>'
+        f'<div class="fix num"><div class="gain">{_points(pattern)}<span>points</span></div><div>'
         f"<p><b>{as_html(pattern.title)}</b> ({cases}) {_show(pattern)}</p>"
         f"<p>{as_html(pattern.action)}{where}</p>"
-        f'<p class="note">Cause: {as_html(pattern.root_cause)}</p>{evidence}</div>{level(pattern.priority)}</div>'
+        f'<p class="note">Likely cause: {as_html(pattern.root_cause)}</p>{joint}{evidence}</div>'
+        f"{level('critical' if pattern.is_critical else pattern.priority)}</div>"
     )
+
+
+def _points(pattern: Pattern) -> str:
+    return f"+{pattern.gain * 100:.1f}" if pattern.gain else "0"
 
 
 def _show(pattern: Pattern) -> str:

@@ -165,6 +165,7 @@ def cases_section(report: Report, noted: ListedCases | None = None) -> Iterator[
     yield '</div><p class="empty" id="no-case" hidden>No case fits these filters.</p>'
     yield '<p class="note num" id="shown" role="status" hidden></p><button type="button" id="further" hidden></button>'
     yield from _data(lines, cases.packs)
+    yield _broken_ids(report)
     yield "</section>"
 
 
@@ -180,10 +181,20 @@ def _data(lines: list[_Line], packs: list[str]) -> Iterator[str]:
     yield "]</script>"
 
 
+def _broken_ids(report: Report) -> str:
+    """The cases that passed in the baseline and fail now, for the filter of that name."""
+    broken = report.case_changes.newly_broken if report.case_changes else ()
+    ids = redact_bytes(orjson.dumps([each.case_id for each in broken])).replace(b"<", b"\\u003c").decode()
+    return f'<script type="application/json" id="newly-broken">{ids}</script>' if broken else ""
+
+
 def _filters(report: Report) -> str:
     totals = report.totals
     labels = [("", "All", totals.cases), ("failed", "Failed", totals.failed), ("error", "Errors", totals.errors)]
     labels.append(("passed", "Passed", totals.passed))
+    broken = report.case_changes.newly_broken if report.case_changes else ()
+    if broken:
+        labels.insert(2, ("broken", "Newly broken", len(broken)))
     chips = "".join(
         f'<button type="button" value="{value}" aria-pressed="{str(not value).lower()}">{label} {count:,}</button>'
         for value, label, count in labels

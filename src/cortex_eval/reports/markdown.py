@@ -19,6 +19,7 @@ from cortex_eval.reports.words import (
     mean_of,
     number,
     plural,
+    sign_of,
     target_label,
     unscored_remark,
     verdict_words,
@@ -78,7 +79,7 @@ def _metric_table(report: Report) -> list[str]:
 def _check_table(report: Report) -> list[str]:
     lines = ["## Gate", "", "| | Check | Why |", "|---|---|---|"]
     lines += [
-        f"| {'✓' if check.ok else '✕'} | {as_code(check.name)} | {as_plain(check.reason)} |"
+        f"| {sign_of(check, report)} | {as_code(check.name)} | {as_plain(check.reason)} |"
         for check in report.gate.checks
     ]
     return [*lines, ""]

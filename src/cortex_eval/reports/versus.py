@@ -9,6 +9,7 @@ from cortex_eval.analysis import CaseChange, Comparison, Versus
 from cortex_eval.core import redact
 from cortex_eval.reports.text import as_code, cut, visible
 from cortex_eval.reports.versus_words import (
+    ADJUSTED,
     bounds_sentence,
     category_outcome,
     change,
@@ -25,7 +26,7 @@ from cortex_eval.reports.versus_words import (
 WIDTH = 80
 CATEGORIES_SHOWN = 8
 CASES_SHOWN = 15
-_COLOURS = {"worse": "31", "within allowance": "33", "better": "32", "no difference seen": "0"}
+_COLOURS = {"worse": "31", "within allowance": "33", "better": "32", "cannot tell": "33", "no difference seen": "0"}
 _LISTS = (
     ("newly_broken", "Newly broken"),
     ("newly_in_error", "In error now"),
@@ -45,6 +46,8 @@ def render_versus_console(versus: Versus, *, colour: bool = False) -> str:
     said = _wrapped(f"{title}  {visible(' '.join(verdict_sentences(versus)))}", "")
     if colour:
         said[0] = said[0].replace(title, f"\x1b[1;{_COLOURS[versus.verdict]}m{title}\x1b[0m", 1)
+    if any(each.differing for found in versus.comparisons for each in found.metrics.values()):
+        lines += ["", *_wrapped(ADJUSTED, "  ")]
     lines += ["", *said]
     lines += [f"{step.label}: {step.command}" for step in steps(versus)]
     return "\n".join(lines) + "\n"
@@ -63,7 +66,7 @@ def render_versus_markdown(versus: Versus) -> str:
         lines += ["", *_markdown_comparison(found, run_label(place))]
     lines += [
         "",
-        f"Exit code {versus.exit_code}. Intervals are of 95 %, each alone; verdicts allow for all tests together.",
+        f"Exit code {versus.exit_code}. Intervals are of 95 %, each alone. {ADJUSTED}",
     ]
     return redact("\n".join(lines) + "\n")
 

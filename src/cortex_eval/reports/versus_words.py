@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cortex_eval.analysis import CategoryChange, Comparison, PairedMetric, Repeats, Versus
+from cortex_eval.analysis import (
+    CategoryChange,
+    Comparison,
+    PairedMetric,
+    Repeats,
+    Versus,
+    broken_words,
+    chance,
+    rounded_up,
+)
 from cortex_eval.core import RunRecord
 from cortex_eval.reports.words import Step, number, plural, with_config
 
 CATEGORIES_NAMED = 3
 METRICS_NAMED = 4
+ADJUSTED = (
+    "p is adjusted for all that was tested together (Holm), and is of a change either way: twice that of a gate, which "
+    "asks only whether it got worse."
+)
 
 
 def run_label(place: int) -> str:
@@ -50,10 +63,8 @@ def interval(metric: PairedMetric) -> str:
 
 
 def p_text(p_value: float | None) -> str:
-    """A p-value as people write it."""
-    if p_value is None:
-        return ""
-    return "p < 0.001" if p_value < 0.001 else f"p {p_value:.3f}" if p_value < 0.1 else f"p {p_value:.2f}"
+    """An adjusted p-value as people write it, short enough for a table."""
+    return "" if p_value is None else chance(p_value).removeprefix("adjusted ")
 
 
 def outcome(metric: PairedMetric) -> str:
@@ -62,15 +73,15 @@ def outcome(metric: PairedMetric) -> str:
         return f"{metric.verdict}, {p_text(metric.adjusted_p)}"
     if metric.verdict in ("worse", "better"):
         return f"within {number(metric.allowed, unit_of(metric))}"
-    return "no difference" if metric.verdict == "no difference seen" else "not known"
+    return {"no difference seen": "no difference", "may be chance": "may be chance"}.get(metric.verdict, "not known")
 
 
 def category_outcome(row: CategoryChange) -> str:
     """The verdict on one category, and how many of its cases changed theirs."""
     counts = [f"{row.newly_broken} broken"] if row.newly_broken else []
     counts += [f"{row.newly_fixed} fixed"] if row.newly_fixed else []
-    verdict = [row.metric.verdict] if row.metric.verdict in ("worse", "better") else ["may be chance"]
-    return ", ".join(verdict + counts)
+    said = {"no difference seen": "no difference", "undefined": "not known"}.get(row.metric.verdict, row.metric.verdict)
+    return ", ".join([said, *counts])
 
 
 def verdict_sentences(versus: Versus) -> list[str]:
@@ -79,7 +90,11 @@ def verdict_sentences(versus: Versus) -> list[str]:
     for place, found in enumerate(versus.comparisons, 1):
         label = run_label(place)
         said = [*_worse(found, label), *_within(found, label), *_better(found, label)]
-        sentences += said or list(_unseen(found, label))
+        if not any((found.regressions, found.regressed_categories)) and not any(
+            metric.is_telling for metric in found.metrics.values()
+        ):
+            said += _unseen(found, label)
+        sentences += said
     return sentences
 
 
@@ -127,6 +142,8 @@ def _worse(found: Comparison, label: str) -> Iterator[str]:
     if (found.regressions or named) and found.newly_broken:
         count = len(found.newly_broken)
         yield f"{count:,} {plural('case', count)} newly broken, {len(found.newly_fixed):,} fixed."
+    elif found.newly_broken:
+        yield f"{broken_words(found.changes, 'A')}."
 
 
 def _within(found: Comparison, label: str) -> Iterator[str]:
@@ -147,19 +164,30 @@ def _better(found: Comparison, label: str) -> Iterator[str]:
 
 def _unseen(found: Comparison, label: str) -> Iterator[str]:
     """What a comparison that saw nothing could have seen."""
-    yield f"Whatever differs between A and {label} may be chance."
+    yield _what_differs(found, label)
     name = next((each for each in ("pass_rate", "overall_score") if each in found.metrics), None)
     metric = found.metrics[name] if name else next(iter(found.metrics.values()), None)
     if metric is None:
         return
-    if metric.smallest_detectable is None:
-        yield f"No change of {metric.name} could have been seen with {metric.pairs:,} {plural('case', metric.pairs)}."
-    else:
-        size = change(metric, metric.smallest_detectable).lstrip("+")
-        yield f"A change of {size} in {metric.name} would have been seen four times in five."
-    if metric.more_cases_needed and metric.allowed is not None:
+    way = "drop" if metric.direction == "higher" else "rise"
+    size = metric.smallest_detectable
+    seen = f"a {way} of {metric.name} by {rounded_up(size)} or more" if size else f"no {way} of {metric.name}"
+    sentence = f"In {found.cases:,} {plural('case', found.cases)} a gate would see {seen}, four times in five"
+    if metric.more_cases_needed and metric.cases_needed and metric.allowed is not None:
         allowed = number(metric.allowed, unit_of(metric))
-        yield f"To see one of {allowed}, {metric.more_cases_needed:,} more cases are needed."
+        sentence += f"; to see the allowed {allowed} takes {metric.cases_needed:,} cases"
+    yield f"{sentence}."
+
+
+def _what_differs(found: Comparison, label: str) -> str:
+    doubtful = [each for each in found.metrics.values() if each.verdict == "may be chance"]
+    if doubtful:
+        first = [each for each in doubtful if each.name == "pass_rate"] or doubtful
+        rest = f", as may what differs in {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
+        return f"{label}: {_moved(first[0])}, which may be chance{rest}."
+    if all(not each.differing for each in found.metrics.values() if not unit_of(each)):
+        return f"A and {label} score the same in every case."
+    return f"A and {label} differ by no more than is allowed, so far as the intervals reach."
 
 
 def _listed(metrics: Sequence[PairedMetric]) -> str:
@@ -173,7 +201,7 @@ def _moved(metric: PairedMetric) -> str:
         f", allowed {number(metric.allowed, unit_of(metric))}" if metric.verdict == "worse" and metric.allowed else ""
     )
     was, now = figure(metric, metric.a), figure(metric, metric.b)
-    return f"{metric.name} {word} {was} → {now} ({p_text(metric.adjusted_p)}{allowed})"
+    return f"{metric.name} {word} {was} → {now} ({chance(metric.adjusted_p)}{allowed})"
 
 
 def _decimals(metric: PairedMetric) -> int:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cortex_eval.analysis import MAY_BE_CHANCE, Check, Group, Metric, Report, Unscored, Verdict
 from cortex_eval.core import RunRecord
+from cortex_eval.reports.critical import critical_sentence
 
 TITLES: dict[Verdict, str] = {
     "passed": "Passed",
@@ -18,6 +19,14 @@ TITLES: dict[Verdict, str] = {
     "error": "Error",
     "inconclusive": "Inconclusive",
 }
+ADJUSTED_P = (
+    "Adjusted p: how often so large a change for the worse would come by chance if nothing had changed, made larger for "
+    "all the metrics that are tested together (Holm)."
+)
+HOW_TO_STOP = (
+    "Whether that is chance cannot be told, and the exit code is 0. To stop a release here: `inconclusive: fail` or "
+    "`mode: strict` under gate:, or the tag `critical` on cases that must not break"
+)
 NOISE_NAMED = 3
 """Metrics that are perhaps worse, in a sentence; the gate's table has all."""
 _RUN_FIGURES = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
@@ -49,8 +58,10 @@ def verdict_words(report: Report, *, failed_are_shown: bool = False) -> VerdictW
 
 
 def _beside(report: Report) -> Iterator[str]:
-    """What did not decide and should be seen, flaky critical cases first."""
+    """What did not decide and should be seen: what failed that must not, then flaky critical cases."""
     checks = report.gate.checks
+    if critical := critical_sentence(report.critical_failures):
+        yield critical
     yield from (f"Flaky: {check.reason}" for check in checks if check.name == "flaky")
     if report.gate.verdict != "regressed":
         drops = (check for check in checks if not check.ok and check.name.startswith("regression."))
@@ -62,6 +73,8 @@ def _beside(report: Report) -> Iterator[str]:
     if report.gate.verdict != "regressed":
         parts = (check for check in checks if check.name.startswith(("category.", "anchor.category.")))
         yield from (f"A category is worse: {check.reason}" for check in parts)
+    if report.gate.verdict == "inconclusive" and report.exit_code == 0 and (noise or _broken(report)):
+        yield HOW_TO_STOP
 
 
 def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
@@ -71,7 +84,7 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
         yield Step("Compare later runs with it", f"cortex baseline set {run}")
     elif failed_are_shown:
         yield Step("Have it as a page", f"cortex report {run}")
-    elif verdict != "error" or has_trouble:
+    elif has_trouble:
         label = {"passed": "See what failed", "error": "See what happened"}.get(verdict, "See them")
         yield Step(label, f"cortex runs show {run} --failed")
     if report.run.status == "paused":
@@ -101,9 +114,9 @@ def _from_here(config: str) -> str:
 
 def _sentence(report: Report) -> str:
     telling = telling_checks(report)
-    words = ". ".join(check.reason.rstrip(".") for check in telling[:3]) + "."
+    words = " ".join(_as_sentence(check, report) for check in telling[:3])
     if report.run.status == "paused" and report.run.paused:
-        words = f"paused: {words}"
+        words = f"Paused: {words}"
     if len(telling) > 3:
         words += f" And {len(telling) - 3} more."
     worst = next((each for each in report.regressions if each.worst_category is not None), None)
@@ -113,7 +126,24 @@ def _sentence(report: Report) -> str:
     compared = (report.baseline_comparison or {}).values()
     if report.gate.verdict == "passed" and any(change.current is not None for change in compared):
         words += f" No regression against {_baseline_name(report)}."
-    return words
+    broken = _broken(report)
+    if broken is None:
+        return words
+    told = _as_sentence(broken, report)
+    return f"{told} {words}" if report.gate.verdict == "inconclusive" else f"{words} {told}"
+
+
+def _as_sentence(check: Check, report: Report) -> str:
+    """A reason with a capital letter and a full stop; the name of a metric stays as the project file spells it."""
+    reason = check.reason.rstrip(".")
+    first = reason.partition(" ")[0]
+    is_name = "_" in first or first in report.metrics or first in report.unscored or first == check.name
+    return f"{reason if is_name else reason[:1].upper() + reason[1:]}."
+
+
+def _broken(report: Report) -> Check | None:
+    """The cases that passed in the baseline and fail now, if there are such."""
+    return next((check for check in report.gate.checks if check.name == "newly_broken"), None)
 
 
 def telling_checks(report: Report) -> list[Check]:
@@ -133,6 +163,13 @@ def telling_checks(report: Report) -> list[Check]:
         for check in failed
         if check.name.startswith("regression.") == is_drop and not check.name.startswith("error_rate")
     ]
+
+
+def sign_of(check: Check, report: Report) -> str:
+    """Whether a check is met; a question mark for what is neither met nor missed."""
+    if check.is_open and (check.ok or report.exit_code == 0):
+        return "?"
+    return "✓" if check.ok else "✕"
 
 
 def counted_cases(report: Report) -> str:

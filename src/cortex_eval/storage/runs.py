@@ -6,17 +6,21 @@ import secrets
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import orjson
 
-from cortex_eval.core import InputError, RunRecord, RunStatus, StorageError, did_you_mean, redact_bytes, to_json
+from cortex_eval.core import InputError, RunRecord, RunStatus, StorageError, redact_bytes, to_json
 from cortex_eval.storage.database import Database, Row, Transaction, now, storable
 from cortex_eval.storage.datasets import dataset_from_row
 from cortex_eval.storage.leases import IS_LEASED, LEASE_S, Lease, Leases, Pulse, is_held
 from cortex_eval.storage.owner import this_process
 from cortex_eval.storage.results import COPY_REPLIES, Reused
 from cortex_eval.storage.trouble import LostLease
+
+RUNS_NAMED = 5
+"""Runs that an error names; `cortex runs list` has them all."""
 
 
 class Runs:
@@ -107,9 +111,7 @@ class Runs:
         if len(rows) > 1:
             raise InputError(f"More than one run begins with {name!r}. Write more of its id.")
         if not rows:
-            recent = [run.id for run in self.all(limit=20)]
-            hint = did_you_mean(name, recent[:5]) if recent else "There are no runs yet: cortex run."
-            raise InputError(f"There is no run {name!r}. {hint}")
+            raise InputError(f"There is no run {name!r}. {_near_run(name, [run.id for run in self.all(limit=20)])}")
         return rows[0]
 
     def all(self, *, limit: int = 1_000_000, suite: str = "") -> list[RunRecord]:
@@ -293,3 +295,13 @@ def _run(row: Row) -> RunRecord:
         owner=row[14],
         dataset=dataset_from_row(row[16:]),
     )
+
+
+def _near_run(name: str, recent: Sequence[str]) -> str:
+    """What to do when there is no run of this name; `recent` has the newest first."""
+    if not recent:
+        return "There are no runs yet: cortex run."
+    if near := get_close_matches(name, recent, n=1):
+        return f"Did you mean {near[0]!r}?"
+    newest = f"The newest {RUNS_NAMED} are" if len(recent) > RUNS_NAMED else "Newest first:"
+    return f"{newest} {', '.join(recent[:RUNS_NAMED])}. All of them: cortex runs list."

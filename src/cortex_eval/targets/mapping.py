@@ -36,6 +36,13 @@ READABLE = tuple(
 )
 READABLE_SET = frozenset(READABLE)
 LISTS = ("contexts", "citations", "tool_calls")
+_WANTED = {
+    dict: "an object",
+    bool: "true or false",
+    str: "a text",
+    (int, float): "a number",
+}
+_PATH_EXAMPLES = {list: "one item of it ({path}[0]), or text in each of them ({path}[*].text)", dict: "a field of it ({path}.text)"}
 
 
 def check_template(template: object, *, field: str, also: tuple[str, ...] = ()) -> None:

@@ -26,6 +26,7 @@
   const STATES = ["error", "failed", "other", "passed"];
   const TAGS = { error: ["t-warn", "! error"], failed: ["t-fail", "✕ failed"], other: ["t-none", "– no verdict"], passed: ["t-pass", "✓ passed"] };
   const STEP = 50;
+  const broken = new Set(JSON.parse(element("newly-broken")?.textContent ?? "[]")); // passed in the baseline, fail now
   const cases = JSON.parse(element("case-list").textContent).map((row, place) => ({
     place, number: row[0], id: row[1], state: STATES[row[2]], score: row[3], category: row[4] ?? "", tier: String(row[5] ?? ""),
     language: row[6] ?? "", asked: row[7], slowest: row[8], packed: row[9], node: element("c" + row[0]), text: null,
@@ -103,7 +104,8 @@
   }
   function fits(each, words, ids) {
     if (ids && !ids.has(each.id)) return false;
-    if (!["state", "category", "tier", "language"].every((name) => !state[name] || (each[name] || "(none)") === state[name])) return false;
+    if (state.state === "broken" && !broken.has(each.id)) return false;
+    if (!["state", "category", "tier", "language"].every((name) => !state[name] || state[name] === "broken" || (each[name] || "(none)") === state[name])) return false;
     return !words || (textOf(each) ?? each.id.toLowerCase() + " " + each.asked.toLowerCase()).includes(words);
   }
   function show() {
