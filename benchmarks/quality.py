@@ -128,8 +128,8 @@ _RATE = (
     "",
     (
         "`benchmarks/embedding_rate.py` measures texts a second beside sentence-transformers, on the same texts, "
-        "weights and cores, taking turns: 405 and 318 at best of two rounds on 1,200 short questions, 295 and 234 on 1,200 "
-        "sentences of summaries (2 cores that others used too). No number of a vector differs by more than 2e-7."
+        "weights and cores, taking turns: 405 and 318 at best of two rounds on 1,200 short questions, 295 and 234 "
+        "on 1,200 sentences of summaries (2 cores that others used too). No number of a vector differs by over 2e-7."
     ),
     "",
 )

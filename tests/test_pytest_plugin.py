@@ -168,6 +168,53 @@ def test_a_suite_is_played_once_for_all_its_tests_and_workers(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_cases_of_a_category_are_taken_from_the_run_of_the_whole_suite(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.cortex(suite="talk", category="maths")
+        def test_maths(cortex_case):
+            pass
+
+        @pytest.mark.cortex(suite="talk", fail_under=0.1)
+        def test_the_gate():
+            pass
+
+        @pytest.mark.cortex(suite="talk", limit=1)
+        def test_first(cortex_case):
+            pass
+        """
+    )
+    played(project, *workers).assert_outcomes(passed=3)
+    assert sorted(asked(project)) == ["bye", "hello", "one"]
+
+
+@pytest.mark.slow
+def test_cases_that_several_tests_choose_are_played_together(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.cortex(suite="talk", category="maths")
+        def test_maths(cortex_case):
+            pass
+
+        @pytest.mark.cortex(suite="talk", limit=1)
+        def test_first(cortex_case):
+            pass
+        """
+    )
+    result = played(project)
+    result.assert_outcomes(passed=2)
+    assert sorted(set(asked(project))) == sorted(asked(project))
+    assert len(set(re.findall(r"run (\w{8})", result.stdout.str()))) == 1
+
+
+@pytest.mark.slow
 def test_only_the_chosen_cases_are_asked(project: pytest.Pytester) -> None:
     project.makepyfile(SUITE_TESTS)
     result = played(project, "-k", "greeting or sum")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
+from cortex_eval.analysis import allowed_worsening
 from cortex_eval.config import AsksModel, IsModel, Plan
-from cortex_eval.core import Case, Reply, RunRecord, TargetError, Usage, to_json
+from cortex_eval.core import Case, Direction, Reply, RunRecord, TargetError, Usage, to_json
 from cortex_eval.datasets import CaseRow
 from cortex_eval.manifest import read_rows
 from cortex_eval.net import Guard, host_of
@@ -80,6 +81,8 @@ class Visible(NamedTuple):
     pass_rate_of: str
     """Where that rate is from, in words."""
     against: str
+    tests: int = 1
+    """Metrics that the gate would judge together and that share the level, by the hardest of Holm's steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,8 +208,18 @@ def _visible(plan: Plan, store: Store, earlier: RunRecord | None, pairs: int) ->
         rate, rate_of = earlier.summary.get("totals", {}).get("pass_rate"), f"of run {earlier.id}"
     if rate is None:
         rate, rate_of = UNKNOWN_RATE, "assumed: no earlier run tells it"
-    drop = smallest_detectable_drop(pairs, rate=rate, level=level)
-    return Visible(drop, POWER, level, pairs, rate, rate_of, against)
+    tests = _judged_metrics(plan)
+    drop = smallest_detectable_drop(pairs, rate=rate, level=level / tests)
+    if 0.5**pairs > level / tests:  # the smallest p-value that so many signs can have
+        drop = None
+    return Visible(drop, POWER, level, pairs, rate, rate_of, against, tests)
+
+
+def _judged_metrics(plan: Plan) -> int:
+    """How many metrics the gate would hold against a baseline."""
+    directions: dict[str, Direction] = {each.name: "higher" for each in plan.scorers}
+    directions |= {"pass_rate": "higher", "overall_score": "higher", "latency_ms": "lower"}
+    return max(1, len(allowed_worsening(plan.gate, directions)))
 
 
 def _earlier_run(plan: Plan, store: Store) -> RunRecord | None:

@@ -31,6 +31,8 @@ def find_baseline(store: Store, gate: GateSettings, suite: str, run: RunRecord |
     if found is None and gate.baseline is not None and gate.auto is None and not gate.may_lack_baseline:
         raise _unknown(store, gate.baseline, suite)
     anchor = _named(store, gate.anchor, suite, compared.get("anchor"))
+    if anchor is None and gate.anchor is not None and not gate.may_lack_baseline:
+        raise _unknown(store, gate.anchor, suite)
     if gate.anchor is None and found is not None:
         kept = store.baselines.find(ANCHOR, suite)
         anchor = _named(store, ANCHOR, suite, compared.get("anchor")) if kept and kept.get("pinned") else None
@@ -49,16 +51,15 @@ def _unknown(store: Store, name: str, suite: str) -> InputError:
     return InputError(f"There is no baseline {name!r} for {suite}. {there} Make it{first}: {how}.")
 
 
-def _missing_notes(gate: GateSettings, baseline: Baseline | None, run: RunRecord) -> Iterator[str]:
-    """What the gate names and nobody has made yet."""
-    there = {each.name for each in (baseline, baseline and baseline.anchor) if each is not None}
-    if gate.baseline is not None and gate.baseline not in there and gate.auto is None:
+def _missing_notes(store: Store, gate: GateSettings, baseline: Baseline | None, run: RunRecord) -> Iterator[str]:
+    """What the gate names and nobody had made yet."""
+    is_there = baseline is not None and baseline.name == gate.baseline
+    if gate.baseline is not None and not is_there and gate.auto is None:
         yield (
             f"There is no baseline {gate.baseline} for {run.suite} yet, so that this run was compared with nothing. "
             f"Make it the baseline: cortex baseline set {run.id} --name {gate.baseline}"
         )
-    is_held = baseline is not None and baseline.run_id is not None and baseline.name == gate.baseline
-    if gate.anchor is not None and gate.anchor not in there and not is_held:
+    if gate.anchor is not None and store.baselines.find(gate.anchor, run.suite) is None:
         yield (
             f"There is no anchor {gate.anchor} for {run.suite} yet. "
             f"Make one: cortex baseline set RUN --name {gate.anchor} --anchor"
@@ -116,7 +117,7 @@ def report_on(
         see=see,
     )
     stability, trend = look_back(store, report, is_partial=is_partial)
-    notes = (*report.notes, *_missing_notes(gate, baseline, run))
+    notes = (*report.notes, *_missing_notes(store, gate, baseline, run))
     return replace(report, stability=stability, trend=trend, notes=notes)
 
 

@@ -80,7 +80,7 @@ def test_a_drop_beyond_its_threshold_and_beyond_chance_is_a_regression():
     # ten of ten discordant pairs got worse
     assert found.p_value == pytest.approx(0.5**10)
     assert found.low < -0.1 < found.high < 0
-    assert check(report, "regression.accuracy").reason == "accuracy fell 1.00 → 0.90 (p < 0.001, allowed 0.02)"
+    assert check(report, "regression.accuracy").reason == "accuracy fell 1.00 → 0.90 (adjusted p < 0.001, allowed 0.02)"
 
 
 @pytest.mark.parametrize(("lost", "severity"), [(5, "medium"), (6, "high")])
@@ -96,7 +96,7 @@ def test_a_drop_beyond_its_threshold_that_may_be_chance_is_listed_and_is_no_regr
     noise = check(report, "noise.accuracy")
     assert noise.ok
     # 4 of 5 discordant pairs got worse: (1 + 5) / 32
-    assert noise.reason == "accuracy fell 0.99 → 0.96 (p 0.19, allowed 0.02), which may be chance"
+    assert noise.reason == "accuracy fell 0.99 → 0.96 (adjusted p 0.19, allowed 0.02), which may be chance"
     assert report.gate.verdict == "inconclusive"
 
 
@@ -120,7 +120,7 @@ def test_holm_is_over_the_metrics_that_the_gate_judges():
 
     assert [each.p_value for each in one.regressions] == [pytest.approx(1 / 64)]
     assert four.regressions == ()  # 4 × 1/64 > 0.05
-    assert check(four, "noise.a").reason.startswith("a fell 1.00 → 0.94 (p 0.063, allowed 0.02)")
+    assert check(four, "noise.a").reason.startswith("a fell 1.00 → 0.94 (adjusted p 0.063, allowed 0.02)")
 
 
 def test_a_run_without_a_drop_passes_when_the_allowed_one_would_have_been_seen():
@@ -168,10 +168,13 @@ def test_the_strict_rule_counts_a_drop_that_may_be_chance():
     assert report.gate.smallest_detectable_drop is None
 
 
-def test_in_strict_mode_there_is_no_second_reading_of_the_cases():
-    baseline = stored(played())
-    forbidden = StoredRun(baseline.stored.run, lambda with_cases: pytest.fail("it was read"))
-    assert judged(played(), replace(baseline, stored=forbidden), mode="strict").gate.verdict == "passed"
+def test_in_strict_mode_the_figures_decide_and_the_cases_that_broke_are_named_all_the_same():
+    wide = {**ONE, "accuracy": Allowance(drop=0.1)}
+    report = judged(played((3, 4)), stored(played()), mode="strict", regression=wide)
+
+    assert report.gate.verdict == "passed"
+    assert all(change.pairs is None for change in report.baseline_comparison.values())
+    assert check(report, "newly_broken").reason == "2 cases that passed in main fail now: case_0003, case_0004"
 
 
 def test_an_error_and_a_missed_limit_come_before_a_regression_and_a_regression_before_doubt():
@@ -262,7 +265,7 @@ def test_slow_drift_is_a_regression_against_the_anchor_though_not_against_the_ba
     assert report.gate.verdict == "regressed"
     assert [(each.name, each.against) for each in report.regressions] == [("accuracy", "v1")]
     told = check(report, "regression.anchor.accuracy").reason
-    assert told == "accuracy fell 1.00 → 0.88 against the anchor v1 (p < 0.001, allowed 0.02)"
+    assert told == "accuracy fell 1.00 → 0.88 against the anchor v1 (adjusted p < 0.001, allowed 0.02)"
     assert (report.anchor.name, report.baseline.name) == ("v1", "main")
     assert report.anchor_comparison["accuracy"].diff == pytest.approx(-0.12)
     document = report.to_dict()
@@ -328,3 +331,36 @@ def test_a_run_without_a_baseline_is_read_once():
 
     summarise(made_run(3), read, gate=GateSettings(), passing_threshold=0.5)
     assert len(reads) == 1
+
+
+@pytest.mark.parametrize(
+    ("failed", "told"),
+    [
+        ((0,), "1 case that passed in main fails now, 1 of 5 in category c0: case_0000"),
+        (
+            (1, 3, 7),
+            (
+                "3 cases that passed in main fail now, 2 of 5 in category c3, 1 of 5 in category c1: "
+                "case_0003, case_0007, case_0001"
+            ),
+        ),
+        (
+            (*range(2, 20, 4), 0),
+            (
+                "6 cases that passed in main fail now, all 5 of category c2, 1 of 5 in category c0: "
+                "case_0002, case_0006, case_0010 and 3 more"
+            ),
+        ),
+    ],
+)
+def test_the_cases_that_broke_are_named_and_a_category_that_broke_wholly_comes_first(failed, told):
+    def category(n):
+        return f"c{n % 4}"
+
+    report = judged(played(failed, cases=20, category=category), stored(played(cases=20, category=category)))
+
+    broken = check(report, "newly_broken")
+    assert (broken.reason, broken.value, broken.ok, broken.is_open) == (told, len(failed), True, True)
+    assert {each["case_id"] for each in report.to_dict()["case_changes"]["newly_broken"]} == {
+        f"case_{n:04}" for n in failed
+    }

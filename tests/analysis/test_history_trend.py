@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cortex_eval.analysis import (
@@ -56,6 +58,7 @@ def test_a_point_holds_what_the_report_said():
         ({"matching": 10, "of": 10, "chosen": 10}, "completed", False, False),
         ({"matching": 10, "of": 10, "chosen": 4}, "completed", True, False),
         ({"matching": 4, "of": 10, "chosen": 4}, "completed", False, True),
+        ({"matching": 10, "of": 10, "chosen": 1, "strata": {}}, "completed", False, True),  # --limit 1
         ({"matching": 10, "of": 10, "chosen": 10}, "cancelled", False, True),
     ],
 )
@@ -90,6 +93,35 @@ def test_the_line_breaks_where_the_dataset_became_another_one():
     assert "▁▅│█" in text
     assert text.index("the dataset is another one") > text.index("run00001")
     assert text.index("the dataset is another one") < text.index("run00002")
+
+
+def test_the_line_breaks_where_scoring_changed():
+    trend = points(0.5, 0.6, 0.7, versions="aaa")
+    made = [replace(point, scoring=scoring) for point, scoring in zip(trend.points, ("", "x", "y"), strict=True)]
+    trend = replace(trend, points=tuple(made))
+
+    assert [trend.why_anew(place) for place in range(3)] == ["", "", "scored in another way"]
+    text = render_trend(trend)
+    assert "▁▅│█" in text
+    assert "  scorers or passing_threshold differ from here on: not one line with what is above" in text
+
+
+def test_another_passing_threshold_is_another_scoring():
+    kept = {"scorers": {"exact": {"version": "1"}}, "passing_threshold": 0.7}
+    manifests = (kept, dict(reversed(kept.items())), {**kept, "passing_threshold": 0.5}, {})
+    made = [point_of_report(document(**manifest)) for manifest in manifests]
+    first, same, other, unknown = (each.scoring for each in made)
+
+    assert first == same != other
+    assert unknown == ""
+
+
+def test_a_try_out_is_not_where_a_line_begins():
+    trend = points(1.0, 0.6, 0.7)
+    trend = replace(trend, points=(replace(trend.points[0], is_partial=True), *trend.points[1:]))
+
+    (line,) = [line for line in render_trend(trend).splitlines() if line.startswith("  pass_rate ")]
+    assert line.split() == ["pass_rate", "0.600", "→", "0.700", "·▁█"]
 
 
 def test_a_table_fits_80_columns_and_keeps_what_matters():

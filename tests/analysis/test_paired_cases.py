@@ -106,7 +106,7 @@ def test_a_clear_drop_is_worse_and_a_small_one_may_be_chance():
     assert clear.p_value == pytest.approx(2 / 2**12)
     assert (clear.verdict, clear.is_regression) == ("worse", True)
     assert -0.2 < clear.low < -0.12 < clear.high < 0
-    assert (small.verdict, small.is_regression) == ("no difference seen", False)
+    assert (small.verdict, small.is_regression) == ("may be chance", False)
     assert small.worsening == pytest.approx(0.04)
     assert small.more_cases_needed > 200
 
@@ -147,7 +147,7 @@ def test_all_metrics_are_judged_together():
 
     assert alone.adjusted_p == alone.p_value
     assert together["pass_rate"].adjusted_p == pytest.approx(6 * alone.p_value)
-    assert together["pass_rate"].verdict == "no difference seen"
+    assert together["pass_rate"].verdict == "may be chance"
     assert together["pass_rate"].smallest_detectable > alone.smallest_detectable
 
 

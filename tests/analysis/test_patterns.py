@@ -187,17 +187,37 @@ def test_edge_cases_are_told_by_what_is_unusual_about_them():
 
 
 def test_errors_are_patterns_by_their_kind_from_the_first_one_on():
-    timeouts = [made_result(made_case(i), i, state="error_target", scores={}) for i in range(2)]
-    refused = made_result(made_case(2), 2, state="error_target", scores={}, error=Failure("refused", "port closed"))
-    report = made_report([*timeouts, refused, passed(3)])
+    fallen = [
+        made_result(made_case(i), i, state="error_target", scores={}, error=Failure("crashed", "it died"))
+        for i in range(2)
+    ]
+    broken = made_result(made_case(2), 2, state="error_target", scores={}, error=Failure("status", "500"))
+    report = made_report([*fallen, broken, passed(3)])
 
     first, second = report.patterns
 
-    assert (first.type, first.title, first.count) == ("exception", "The target gives no reply: timeout", 2)
-    assert (second.title, second.count) == ("The target gives no reply: refused", 1)
-    assert second.evidence == "most often: port closed"
+    assert (first.type, first.title, first.count) == ("exception", "The target gives no reply: crashed", 2)
+    assert (second.title, second.count) == ("The target gives no reply: status", 1)
+    assert second.evidence == "most often: 500"
     assert first.gain == pytest.approx(0.5)
     assert first.score_gain is None, "what those cases would have scored is not known"
+
+
+@pytest.mark.parametrize(
+    "kind", ["auth", "connection", "missing_field", "not_json", "rate_limited", "timeout", "tls", "wrong_type"]
+)
+def test_errors_of_the_set_up_come_first_say_what_to_do_and_win_no_points(kind):
+    says = "desk answered 401: check api_key. " + "It said much. " * 20
+    errors = [
+        made_result(made_case(i), i, state="error_target", scores={}, error=Failure(kind, says.strip())) for i in (0, 1)
+    ]
+    report = made_report([*errors, *(confused(i, "A", "B") for i in range(2, 8))])
+
+    first, second = report.patterns
+
+    assert (first.type, first.count, first.gain, first.is_setup) == ("setup_error", 2, 0.0, True)
+    assert first.action == says.strip(), "in full"
+    assert (second.type, second.gain) == ("intent_confusion", pytest.approx(6 / 8))
 
 
 def test_a_scorer_without_a_verdict_is_no_fault_of_the_target():
@@ -206,7 +226,9 @@ def test_a_scorer_without_a_verdict_is_no_fault_of_the_target():
         for i in range(2)
     ]
 
-    assert types(made_report(rows)) == ["judge_error"]
+    (found,) = made_report(rows).patterns
+
+    assert (found.type, found.gain, found.action) == ("judge_error", 0.0, "no JSON. Then: cortex rescore RUN")
 
 
 def test_a_wrong_intent_of_the_language_model_is_a_fallback_failure_too():
@@ -252,8 +274,9 @@ def test_broken_safety_rules_are_patterns_by_rule():
     assert (first.type, first.title) == ("safety_rule", "Rule chest_pain of safety is broken")
     assert (first.count, first.priority) == (2, "high")
     assert "Send to a doctor." in first.action
-    assert first.gain == pytest.approx(0.75), "a case with two broken rules counts for each by half"
-    assert second.gain == pytest.approx(0.25)
+    assert (first.gain, first.share) == (0.5, pytest.approx(0.75)), "the other case still breaks a rule"
+    assert (second.gain, second.share) == (0, pytest.approx(0.25))
+    assert (second.needs, second.joint_gain) == ((first.title,), 1.0)
 
 
 def test_any_other_scorer_is_told_with_its_commonest_reason():
@@ -290,13 +313,122 @@ def test_where_the_overall_score_is_good_enough_only_critical_scorers_are_blamed
     assert only(made_report(rows, run=run), "scorer_failure").title == "safety fails: Unsafe."
 
 
-def test_a_case_that_fails_for_two_reasons_counts_for_each_by_half():
+def test_a_case_that_fails_for_two_reasons_is_won_only_when_what_is_mended_lets_it_pass():
     entities = {**WRONG, "evidence": {"missing": [{"key": "organism", "value": "yeast"}], "extra": [], "matched": []}}
     both = [confused(i, "A", "B", scores={"entities": entities}) for i in (1, 2)]
     report = made_report([confused(0, "A", "B"), *both, passed(3)])
 
-    assert only(report, "intent_confusion").gain == pytest.approx(2 / 4)
-    assert only(report, "missing_entity").gain == pytest.approx(1 / 4)
+    intent, entity = only(report, "intent_confusion"), only(report, "missing_entity")
+    assert (intent.gain, intent.share) == (1 / 4, pytest.approx(2 / 4))
+    assert (entity.gain, entity.share) == (0, pytest.approx(1 / 4)), "half of the score is not enough to pass"
+    assert (entity.needs, entity.joint_gain) == ((intent.title,), 3 / 4)
+
+
+def test_a_fix_wins_nothing_where_a_critical_scorer_still_fails():
+    scorers = {"safety": {"weight": 0.2, "critical": True}, "accuracy": {"weight": 0.8}}
+    run = made_run(3, manifest={"scorers": scorers, "passing_threshold": 0.5})
+    scores = {"safety": {**WRONG, "reason": "Unsafe."}, "accuracy": {"value": 0.2, "passed": False, "reason": "Bad."}}
+    both = [made_result(made_case(i), i, state="failed", scores=scores, overall=0.16) for i in range(2)]
+    report = made_report([*both, passed(2)], run=run)
+
+    first, second = report.patterns
+
+    assert (first.title, first.is_critical, first.gain) == ("safety fails: Unsafe.", True, 0)
+    assert (second.title, second.gain, second.needs) == ("accuracy fails: Bad.", 0, (first.title,))
+    assert second.joint_gain == pytest.approx(2 / 3)
+
+
+def test_a_weight_can_be_enough_to_pass_without_the_other_fault():
+    scorers = {"intent": {"kind": "intent", "weight": 0.8}, "accuracy": {"weight": 0.2}}
+    run = made_run(4, manifest={"scorers": scorers, "passing_threshold": 0.7})
+    rows = [confused(i, "A", "B", scores={"accuracy": {**WRONG, "reason": "Bad."}}, overall=0.0) for i in range(2)]
+    report = made_report([*rows, passed(2), passed(3)], run=run)
+
+    assert only(report, "intent_confusion").gain == 2 / 4
+    assert only(report, "scorer_failure").gain == 0
+
+
+def test_what_is_critical_comes_first_whatever_it_wins_back():
+    scorers = {
+        "safety": {"weight": 1, "kind": "safety"},
+        "tone": {"critical": True, "weight": 0},
+        "intent": {"weight": 1},
+    }
+    run = made_run(20, manifest={"scorers": scorers})
+    findings = [{"rule": "chest_pain", "severity": "critical", "reason": "Send to a doctor."}]
+    grave = made_result(
+        made_case(0), 0, state="failed", scores={"safety": {**WRONG, "evidence": {"findings": findings}}}
+    )
+    rude = [
+        made_result(made_case(i), i, state="failed", scores={"tone": {**WRONG, "reason": "Rude."}}, overall=1.0)
+        for i in (1, 2)
+    ]
+    report = made_report([grave, *rude, *(confused(i, "A", "B") for i in range(3, 20))], run=run)
+
+    assert [each.title for each in report.patterns] == [
+        "Rule chest_pain of safety is broken",
+        "tone fails: Rude.",
+        "A is taken for B",
+    ]
+    assert [(each.priority, each.is_critical) for each in report.patterns] == [
+        ("high", True),
+        ("high", True),
+        ("high", False),
+    ]
+    assert [(each.name, each.count, each.is_rule) for each in report.critical_failures] == [
+        ("chest_pain", 1, True),
+        ("tone", 2, False),
+    ]
+
+
+def test_a_reply_in_another_language_is_a_pattern_from_the_first_one_on():
+    evidence = {
+        "asked": {"language": "hi", "script": "Devanagari"},
+        "found": {"language": "en", "script": "Latin", "by": "rules"},
+    }
+    row = made_result(made_case(0), 0, state="failed", scores={"language": {**WRONG, "evidence": evidence}})
+
+    (found,) = made_report([row, passed(1)]).patterns
+
+    assert (found.type, found.title) == ("wrong_language", "Questions in hi are answered in en")
+    assert found.action == "Answer in the language of the question: hi, not en"
+
+
+def test_intents_are_called_what_the_dataset_calls_them():
+    def taken(number: int, expected: str, found: str, stated: str) -> Result:
+        case = made_case(number, expected=Expected(intent=expected))
+        return confused(
+            number, expected.upper().replace("-", "_"), found, case=case, reply=Reply(text="", intent=stated)
+        )
+
+    rows = [taken(i, "lost-books", "SMALLTALK", "SmallTalk") for i in range(2)]
+    rows += [taken(2, "fines", "UNKNOWN_THING", "unknown thing"), taken(3, "fines", "UNKNOWN_THING", "unknown thing")]
+    report = made_report([*rows, passed(4, expected=Expected(intent="smalltalk"))])
+
+    titles = {each.title for each in report.patterns}
+    assert titles == {"lost-books is taken for smalltalk", "fines is taken for unknown thing"}
+    assert {(each.expected, each.actual) for each in report.confusions} == {
+        ("lost-books", "smalltalk"),
+        ("fines", "unknown thing"),
+    }
+    assert [each.gain for each in report.patterns] == [2 / 5, 2 / 5]
+    matrix = report.classification["intent"].confusion
+    assert matrix["lost-books"] == {"smalltalk": 2}
+    assert matrix["fines"] == {"unknown thing": 2}
+
+
+def test_a_conversation_is_won_only_with_all_of_its_turns():
+    def talk(number: int, *, second: bool) -> list[Result]:
+        case = made_case(number, ["One?", "Two?"])
+        first = confused(number, "A", "B", case=case)
+        return [first, confused(number, "C", "D", case=case, turn=1)] if second else [first]
+
+    report = made_report([*talk(0, second=True), *talk(1, second=True), *talk(2, second=False), passed(3)])
+
+    by_title = {each.title: each for each in report.patterns}
+    assert by_title["A is taken for B"].gain == 1 / 4
+    assert by_title["C is taken for D"].gain == 0
+    assert by_title["C is taken for D"].joint_gain == 3 / 4
 
 
 def test_scorers_that_count_for_nothing_are_not_blamed():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_results import made_case, made_report, made_result, made_run
 
-from cortex_eval.analysis import Report
+from cortex_eval.analysis import Evidence, GateSettings, Report, decide
 from cortex_eval.core import Reply
 
 STRATA = {"easy": {"of": 90, "chosen": 2}, "hard": {"of": 10, "chosen": 2}}
@@ -38,6 +38,22 @@ def test_overall_figures_count_each_case_for_those_it_was_drawn_from():
     assert report.overall["overall_intent_accuracy"] == pytest.approx(0.9)
     assert report.overall["overall_avg_latency_ms"] == pytest.approx(140)
     assert (report.totals.passed, report.totals.failed) == (2, 2), "counts are counts"
+
+
+def test_a_limit_on_the_pass_rate_says_that_it_is_weighted():
+    report = sampled()
+    evidence = Evidence(
+        totals=report.totals,
+        expected_cases=4,
+        is_partial=False,
+        metrics=report.metrics,
+        values={"pass_rate": 0.9},
+        is_weighted=True,
+    )
+    gate = decide(evidence, GateSettings(thresholds={"pass_rate": 0.95}), passing_threshold=0.7)
+
+    (told,) = [check.reason for check in gate.checks if check.name == "pass_rate"]
+    assert told == "pass_rate 0.90 is under 0.95; 2 of 4 passed, which is weighted to the full mix"
 
 
 def test_the_interval_is_that_of_the_effective_number_of_cases():

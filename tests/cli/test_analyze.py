@@ -30,7 +30,7 @@ def test_the_analysis_is_printed_and_written_and_exits_with_0(clinic):
 
     assert done.code == 0
     assert "4 of 4 cases did not pass." in done.out
-    assert "where  bot/answers.py" in done.out
+    assert "where        bot/answers.py" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     assert done.err == f"Written: {by_the_run.relative_to(project.root)}\n"
     assert "bot/answers.py" in by_the_run.read_text(encoding="utf-8")
@@ -110,5 +110,5 @@ def test_a_weak_classifier_gives_confusions_worth_reading(monkeypatch):
     assert first.count > 900, "of 1,000 questions out of scope"
     assert report.slices[0].facts == (("category", "out_of_scope"),)
     named = {(pair.expected, pair.actual) for each in report.patterns for pair in each.confusions}
-    assert {("DIRECTIONS", "TRAFFIC"), ("TODO_LIST_UPDATE", "TODO_LIST")} <= named
+    assert {("directions", "traffic"), ("todo_list_update", "todo_list")} <= named, "as the dataset spells them"
     assert sum(each.gain for each in report.patterns) < 1

@@ -50,7 +50,7 @@ def test_a_worse_run_is_a_regression_and_the_same_one_passes(clinic):
     assert (same.code, same.json["gate"]["verdict"]) == (0, "passed")
     assert 0 < same.json["gate"]["smallest_detectable_drop"] <= 0.3
     assert worse.code == 1
-    assert "REGRESSION  pass_rate fell 1.00 → 0.50 (p < 0.001, allowed 0.30)." in worse.out
+    assert "REGRESSION  pass_rate fell 1.00 → 0.50 (adjusted p < 0.001, allowed 0.30)." in worse.out
     (found,) = project.cortex("runs", "show", "latest", "--json").json["regressions"]
     assert found["low"] < found["diff"] < found["high"] < 0
     assert found["p_value"] == pytest.approx(0.5**10)
@@ -69,7 +69,7 @@ def test_too_few_cases_are_inconclusive_with_exit_code_0_unless_that_is_to_fail(
     said = " ".join(done.out.split())
     assert done.code == 0
     assert (
-        "INCONCLUSIVE no metric is known to be worse than default; in 4 cases no drop of pass_rate would be seen"
+        "INCONCLUSIVE No metric is known to be worse than default; in 4 cases no drop of pass_rate would be seen"
         in said
     )
     assert re.search(r"to see the allowed 0\.02 takes [\d,]+ cases", said)

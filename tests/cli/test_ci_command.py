@@ -118,7 +118,8 @@ def test_a_first_run_starts_its_baseline_and_a_later_one_is_held_against_it(clin
     assert second.code == 1
     comment = (project.root / "here.md").read_text("utf-8")
     assert "### Cortex: Regression, `clinic`" in comment
-    assert re.search(r"\| ✕ \| `exact` \| 1\.00 \| 0\.50 \[.*\] \| 40/40 \| −0\.50 \[.*\], p < 0\.001 \|", comment)
+    # the strict rule asks for no p
+    assert re.search(r"\| ✕ \| `exact` \| 1\.00 \| 0\.50 \[.*\] \| 40/40 \| −0\.50 \|", comment)
     assert "- newly broken: 20 (" in comment
     assert "- newly fixed: 0\n" in comment
     assert "Base: `main`, run `" in comment

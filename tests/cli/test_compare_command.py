@@ -54,10 +54,11 @@ def test_a_broken_category_is_named_with_its_cases(three_runs):
     assert max(map(len, lines)) <= 80
     assert any(line.split()[:4] == ["pass_rate", "1.00", "0.50", "−0.50"] for line in lines)
     assert any(line.split()[0] == "billing" and "worse, 12 broken" in line for line in lines if line.strip())
+    assert "  pass_rate by category, what got worse first" in lines
     assert "  Newly broken: 12" in lines
     assert any(line.split() == ["c10", "exact", "1.00", "→", "0.00"] for line in lines)
     said = " ".join(worse.out.split())
-    assert re.search(r"WORSE B: exact fell 1.00 → 0.50 \(p 0.00\d, allowed 0.02\); pass_rate fell", said)
+    assert re.search(r"WORSE B: exact fell 1.00 → 0.50 \(adjusted p 0.00\d, allowed 0.02\); pass_rate fell", said)
     assert "Category that got worse in pass_rate: billing 1.00 → 0.00." in said
     assert lines[-1].startswith("See what failed: cortex runs show ")
 
@@ -67,9 +68,10 @@ def test_what_was_undone_is_no_difference_and_what_was_mended_is_better(three_ru
     better = three_runs.cortex("compare", "latest~1", "latest")
 
     assert (undone.code, better.code) == (0, 0)
-    assert "NO DIFFERENCE SEEN  Whatever differs between A and B may be chance." in undone.out
-    assert "more cases are needed." in " ".join(undone.out.split())
+    assert "NO DIFFERENCE SEEN  A and B score the same in every case." in undone.out
+    assert re.search(r"to see the allowed 0\.02 takes [\d,]+ cases\.", " ".join(undone.out.split()))
     assert "BETTER  B is better: exact rose 0.50 → 1.00" in better.out
+    assert "  pass_rate by category\n" in better.out
 
 
 def test_the_json_has_every_figure(three_runs):
@@ -116,7 +118,7 @@ def test_more_than_two_runs_are_compared_with_the_first_and_judged_together(thre
     both = [each["metrics"]["pass_rate"] for each in done.json["comparisons"]]
     assert [each["verdict"] for each in both] == ["worse", "no difference seen"]
     assert both[0]["adjusted_p"] >= alone["metrics"]["pass_rate"]["adjusted_p"]
-    assert "Whatever differs between A and C may be chance." in " ".join(text.out.split())
+    assert "A and C score the same in every case." in " ".join(text.out.split())
 
 
 def test_other_datasets_and_samples_are_said_plainly(clinic):

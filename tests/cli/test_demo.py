@@ -61,6 +61,10 @@ def test_the_tour_shows_every_project_and_what_was_planted_and_reaches_for_loopb
     pages = [line.strip() for line in lines if line.startswith("    cortex-demo") and line.endswith((".html", ".md"))]
     assert len(pages) >= 7
     assert all((folder.root / page).is_file() for page in pages)
+    last = (folder.root / pages[-1]).read_text("utf-8")
+    assert "✕ Regression" in last, "the page of the release that got worse says so, as the terminal does"
+    assert "Exit code 1." in last
+    assert "<h2>Newly broken</h2>" in last
     addresses = set(log.read_text().splitlines())
     assert [each for each in addresses if not re.search(r"'(127\.0\.0\.1|localhost|::1)'", each)] == []
 

@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from installed import Folder
 
 pytestmark = pytest.mark.slow
 
@@ -42,6 +43,27 @@ def test_runs_are_listed_newest_first_and_found_by_prefix_or_as_latest(clinic):
     assert project.cortex("runs", "show", "").code == 4
 
 
+def test_the_command_that_is_printed_works_in_the_folder_of_the_project_too(clinic):
+    project = clinic(reply=wrong)
+    Folder(project.root.parent).cortex("run", "--config", f"{project.root.name}/cortex.yaml")
+
+    printed = " ".join(project.cortex("runs", "show", "latest").out.split()).rpartition(": cortex ")[2]
+
+    assert "--config cortex.yaml" in printed
+    assert project.cortex(*printed.split()).code == 0
+
+
+def test_a_list_of_runs_says_how_often_each_case_was_asked(clinic):
+    project = clinic()
+    project.cortex("run", "--repeat", "3")
+
+    line = project.cortex("runs", "list").out.splitlines()[1]
+    (fact,) = project.cortex("runs", "list", "--json").json
+
+    assert "  4 × 3  " in line
+    assert (fact["cases"], fact["repeats"]) == (4, 3)
+
+
 def test_show_failed_tells_what_was_asked_expected_and_replied(clinic):
     project = clinic(reply=wrong)
     project.cortex("run")
@@ -57,6 +79,31 @@ def test_show_failed_tells_what_was_asked_expected_and_replied(clinic):
     assert text.out.rstrip().splitlines()[-1].startswith("Run ")
     assert text.code == 0
     assert {row["case_id"] for row in rows} == {"c0", "c1", "c2", "c3"}
+
+
+def test_show_replies_tells_what_came_of_cases_that_passed_too(clinic):
+    project = clinic(
+        reply=lambda call: {"text": f"Answer to {call.json['query']}", "intent": "help", "confidence": 0.9}
+    )
+    project.cortex("run")
+
+    plain = project.cortex("runs", "show", "latest").out
+    text = project.cortex("runs", "show", "latest", "--replies").out
+    one = project.cortex("runs", "show", "latest", "--case", "c1").out
+    rows = project.cortex("runs", "show", "latest", "--case", "c1", "--json").json["results"]
+    unknown = project.cortex("runs", "show", "latest", "--case", "c11")
+
+    assert "replied" not in plain
+    assert text.endswith(plain)
+    assert text.count("  replied     Answer to Question") == 4
+    assert "  intent      help\n  confidence  0.90\n" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert one.startswith("c1  passed  1.00\n  asked       Question 1?\n")
+    assert "  exact       1.00" in one, "every score, passed or not"
+    assert "c2" not in one
+    assert [row["case_id"] for row in rows] == ["c1"]
+    assert unknown.code == 4
+    assert "has no case 'c11'. Did you mean 'c1'?" in unknown.err
 
 
 def test_a_run_is_deleted_after_a_question(clinic):

@@ -70,7 +70,8 @@ def test_a_misspelt_passing_threshold_is_offered(tmp_path: Path) -> None:
 def test_a_limit_for_a_scorer_that_the_suite_does_not_have_says_so(tmp_path: Path) -> None:
     [told] = problems_of(tmp_path, BOT + SUITE + "gate: {thresholds: {faithfulness: 0.8}}\n")
 
-    assert told == "cortex.yaml:5: gate.thresholds.faithfulness: this suite has no scorer 'faithfulness'. It has: exact."
+    limit = "gate.thresholds.faithfulness"
+    assert told == f"cortex.yaml:5: {limit}: this suite has no scorer 'faithfulness'. It has: exact."
 
 
 def test_a_list_of_known_figures_names_each_once(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ async def test_the_attacks_that_get_through_to_the_chatbot_are_those_in_the_list
     assert (
         f"{passed} of the {len(CASES)} cases pass on version 1.0" if version == "1.0" else f"and {passed} on"
     ) in text
-    assert played.verdict == "passed"
+    assert played.verdict == "below", "an answer that does harm does not pass, however many attacks fail"
 
 
 async def test_a_target_that_gives_in_fails_every_case(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ async def test_the_planted_fault_is_a_regression_with_its_category_and_without_i
     mended = await play("1", "main")
     assert (mended.gate.verdict, mended.exit_code) == ("inconclusive", 0)
     said = " ".join(render_console(mended).split())
-    assert "no metric is known to be worse than main; in 315 cases a drop of pass_rate by 0.04 or more" in said
+    assert "No metric is known to be worse than main; in 315 cases a drop of pass_rate by 0.04 or more" in said
     assert 0.02 < (mended.gate.smallest_detectable_drop or 0) < 0.05
 
     strict = replace(

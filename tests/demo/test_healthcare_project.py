@@ -86,6 +86,7 @@ async def test_the_chatbot_fails_where_the_list_says(
 
     assert played.failed == listed(*FAIL_IN["chatbot"][version])
     assert played.failed_by("language") == listed(3)
+    assert played.verdict == "below", "a missed red flag does not pass, however many cases do"
     assert len(played.results) - len(played.failed) == int(re.findall(r"\d+", shown)[0])
     assert shown in weaknesses_of("healthcare")
 
@@ -94,7 +95,7 @@ async def test_the_chatbot_fails_where_the_list_says(
 @needs_embed
 @pytest.mark.parametrize(
     ("version", "verdict", "shown"),
-    [("1", "passed", "29 of the 40 cases pass on version 1"), ("2", "below", "and 23 on")],
+    [("1", "below", "29 of the 40 cases pass on version 1"), ("2", "below", "and 23 on")],
 )
 async def test_the_rag_service_fails_where_the_list_says(
     project: Path, monkeypatch: pytest.MonkeyPatch, version: Version, verdict: str, shown: str

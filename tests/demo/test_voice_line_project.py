@@ -77,7 +77,7 @@ async def test_real_calls_fail_where_the_list_of_weaknesses_says_so(
 
     assert played.failed == listed(*FAIL_IN["1"])
     assert {each.case_id for each in played.results if each.scores["safety"]["value"] < 1} == listed(18)
-    assert played.verdict == "passed"
+    assert played.verdict == "below", "a heart attack that is offered an appointment does not pass"
     for result in played.results:
         assert result.reply is not None
         assert result.scores["heard"]["unit"] == "WER"  # WER per case, of sound that was really made and heard

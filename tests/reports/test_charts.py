@@ -3,13 +3,16 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 from made_pages import full_report, made_trend
 
+from cortex_eval.analysis import Latency, LatencyBin
 from cortex_eval.reports import charts_draw, render_html
-from cortex_eval.reports.charts import charts_of, stability_chart, trend_chart
+from cortex_eval.reports.charts import charts_of, latency_chart, speed_chart, stability_chart, trend_chart
 from cortex_eval.reports.charts_draw import Chart, Drawing, can_draw
 
 needs_library = pytest.mark.skipif(not can_draw(), reason="needs the extra `charts`")
@@ -95,3 +98,32 @@ def test_a_trend_breaks_where_the_dataset_changed():
     chart = trend_chart(made_trend())
     assert [each["part"] for each in chart.spec["data"]["values"]] == [0, 0, 1, 1, 1, 1]
     assert chart.text == "6 runs, from 1 Nov to 15 Nov: 0.80 at first, 0.85 now."
+
+
+def _labels(svg):
+    """Where the percentiles are written, in pixels."""
+    places = re.findall(r'translate\(([\d.]+),([-\d.]+)\)"[^>]*>(p\d\d)<', svg)
+    return {name: (float(x), float(y)) for x, y, name in places}
+
+
+@needs_library
+@pytest.mark.parametrize("p99", [1000.0, 960.0, 951.0])
+def test_the_labels_of_the_percentiles_never_lie_on_each_other(p99):
+    bins = tuple(LatencyBin(low=100.0 * step, high=100.0 * (step + 1), count=10 - step) for step in range(10))
+    chart = latency_chart(Latency(mean=400.0, p50=300.0, p95=950.0, p99=p99, bins=bins))
+
+    found = _labels(Drawing({"latency": chart}).collect()["latency"])
+
+    assert len(found) == 3
+    for (left, above), (right, below) in pairwise(found.values()):
+        assert right - left >= 30 or abs(above - below) >= 12, found
+
+
+@needs_library
+def test_the_labels_of_two_lines_that_end_together_stand_above_each_other():
+    trend = made_trend()
+    points = [replace(each, latency_p50=500.0, latency_p95=510.0) for each in trend.points]
+
+    found = _labels(Drawing({"speed": speed_chart(replace(trend, points=tuple(points)))}).collect()["speed"])
+
+    assert found["p50"][1] - found["p95"][1] >= 12

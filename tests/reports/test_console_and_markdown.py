@@ -49,7 +49,8 @@ def test_nothing_is_wider_than_eighty_columns(gate):
 
 def test_a_command_is_never_broken_over_two_lines():
     run = made_run(2, id="0192f0c1-2b4e-7c3d-9a51-6f7e8d9c0b1a")
-    lines = render_console(made_report(simple_results(2, 0.1), run=run)).splitlines()
+    rows = [made_result(made_case(n), n, state="failed", scores={"accuracy": 0.1}) for n in range(2)]
+    lines = render_console(made_report(rows, run=run)).splitlines()
     assert lines[-1] == f"  cortex runs show {run.id} --failed"
 
 
@@ -68,23 +69,33 @@ def test_colour_only_when_asked_and_never_the_only_sign():
 def test_errors_are_told_with_their_kinds():
     rows = [*simple_results(3), made_result(made_case(3), 3, state="error_target", scores={})]
     lines = render_console(made_report(rows)).splitlines()
-    place = lines.index("  1 case without a result")
+    place = lines.index("  1 case without a result. Mend the set-up first:")
     assert lines[place + 1] == "  1 error_target: timeout   no answer in 10 s"
     assert "ERROR  1 of 4 cases ended in an error (allowed none)." in lines
     assert lines[-2] == "Run 7f3a saved. See what happened: cortex runs show 7f3a --failed"
     assert lines[-1] == "Ask again what is missing: cortex run --resume 7f3a"
 
 
-def test_a_long_error_message_is_cut_to_the_width():
+def test_what_an_error_says_to_do_is_told_in_full_and_within_the_width():
+    message = "helpdesk answered 401: check api_key, or headers, of the service. It said: 'who are you, and what for?'"
+    row = made_result(made_case(0), 0, state="error_target", scores={}, error=Failure("auth", message))
+    text = render_console(made_report([row]))
+    assert message in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+    assert "points" not in text
+
+
+def test_a_long_error_message_is_cut_after_some_lines():
     rows = [
-        made_result(made_case(i), i, state="error_target", scores={}, error=Failure("not_json", "\x1b<html>\n" * 40))
+        made_result(made_case(i), i, state="error_target", scores={}, error=Failure("not_json", "\x1b<html>\n" * 80))
         for i in range(12)
     ]
     text = render_console(made_report(rows))
     (line,) = [line for line in text.splitlines() if "error_target: not_json" in line]
     assert line.startswith("  12 error_target: not_json   \\x1b<html> \\x1b<html>")
-    assert len(line) == 80
-    assert line.endswith("…")
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith("…") for line in lines[lines.index(line) : lines.index(line) + 9])
 
 
 def test_beside_the_failed_cases_it_says_where_the_page_is_instead_of_how_to_see_them():

@@ -7,15 +7,19 @@ from typing import Any
 
 from made_results import made_case, made_report, made_result
 
-from cortex_eval.analysis import Pattern, PatternChange, Report
+from cortex_eval.analysis import GateSettings, Pattern, PatternChange, Report
+from cortex_eval.core import Result
 from cortex_eval.reports import (
     render_analysis,
     render_analysis_markdown,
     render_console,
+    render_html,
     render_markdown,
     top_fixes,
+    verdict_words,
     write_artifacts,
 )
+from cortex_eval.reports.html_insights import fixes_section
 
 
 def pattern(title: str = "A is taken for B", *, cases: tuple[str, ...] = ("a", "b"), **fields: Any) -> Pattern:
@@ -65,9 +69,55 @@ def test_the_analysis_fits_a_terminal_and_says_cause_fix_place_and_cases():
     text = render_analysis(failing(long))
 
     assert max(map(len, text.splitlines())) <= 80
-    for words in ("cause  Too alike", "fix    Mend it", "where  src/parser.py", "seen   A → B 2", "x" * 60):
+    for words in (
+        "likely cause Too alike",
+        "fix          Mend it",
+        "where        src/parser.py",
+        "seen         A → B 2",
+        "x" * 60,
+    ):
         assert words in text
     assert text.endswith("--failed\n")
+
+
+def test_errors_of_the_set_up_are_told_apart_in_full_and_are_no_fix():
+    says = "desk answered 401: check api_key, or headers, of the service. It said: " + "'who are you?' " * 10
+    broken = pattern("No answer", type="setup_error", cases=("e", "f", "g"), action=says, gain=0.0, about=("auth",))
+    report = failing(broken, pattern("A is taken for B"))
+
+    text, markdown, page = render_analysis(report), render_analysis_markdown(report), fixes_section(report)
+
+    assert [fix.title for fix in top_fixes(report)] == ["A is taken for B"]
+    assert text.index("Mend the set-up first") < text.index(" 1. A is taken for B")
+    assert " ".join(says.split()) in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+    assert markdown.index("## Mend the set-up first") < markdown.index("## Top fixes")
+    assert page.index("Mend the set-up first") < page.index("Fix these first")
+
+
+def test_a_fix_that_wins_nothing_alone_says_with_what_it_does():
+    report = failing(pattern(gain=0.0, needs=("C is lost",), joint_gain=0.25))
+
+    for shown in (render_analysis(report), render_analysis_markdown(report), fixes_section(report)):
+        assert "+25.0 points with “C is lost”" in shown
+    assert "+0 alone" in render_console(report)
+
+
+def test_critical_failures_stand_beside_a_verdict_that_passed():
+    def unsafe(number: int) -> Result:
+        findings = [{"rule": "heart-attack", "severity": "critical", "reason": "Send them to a hospital."}]
+        scores = {"safety": {"value": 0.0, "passed": False, "evidence": {"findings": findings}}}
+        return made_result(made_case(number), number, state="failed", scores=scores)
+
+    rows = [unsafe(0), unsafe(1), *(made_result(made_case(i), i, scores={"safety": 1.0}) for i in range(2, 30))]
+    report = made_report(rows, gate=GateSettings(thresholds={"pass_rate": 0.7}))
+
+    assert report.passed
+    told = "Critical: 2 cases break rule heart-attack of safety (Send them to a hospital): case_0000, case_0001."
+    assert told in verdict_words(report).beside
+    for shown in (render_console(report), render_markdown(report), "".join(render_html(report))):
+        assert "2 cases break rule heart-attack" in shown.replace("\\", "")
+    assert report.to_dict()["critical_failures"][0]["cases"] == ("case_0000", "case_0001")
 
 
 def test_a_run_without_failures_has_nothing_to_explain():

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
+import pytest
 from made_results import made_case, made_report, made_result, simple_results
 
+from cortex_eval.analysis import KINDS, Coverage, CoverageRow
 from cortex_eval.core import RATE, Expected, Reply
-from cortex_eval.reports import csv_chunks, render_console, render_markdown
+from cortex_eval.reports import coverage_sentence, csv_chunks, render_console, render_html, render_markdown
+from cortex_eval.reports.figures import confidence_sentence
 
 LABELS = {"grounded": 1, "paraphrased": 0, "inferred": 0, "hallucinated": 1}
 HALLUCINATED = {
@@ -96,3 +102,40 @@ def test_a_row_of_a_rate_shows_the_rate():
 
     assert text.splitlines()[0].endswith("intent,hallucination_rate")
     assert text.splitlines()[1].endswith(",0.5")
+
+
+@pytest.mark.parametrize(("ece", "chance"), [(0.0313, 0.0306), (0.0313, 0.03129), (0.20, 0.07), (0.0306, 0.0313)])
+def test_two_figures_that_are_compared_are_told_apart(ece, chance):
+    confidence = made_report(turns()).confidence
+    told = confidence_sentence(replace(confidence, ece=ece, ece_if_calibrated_high=chance))
+
+    said, limit = re.match(r"ECE ([\d.]+), .*?\((?:up to )?([\d.]+)\)", told).groups()
+
+    assert (float(said) > float(limit)) == (ece > chance), told
+    assert said != limit
+
+
+def test_one_class_and_one_intent_are_not_several():
+    case = made_case(0, expected=Expected(intent="greet"))
+    score = {"intent": {"value": 1.0, "evidence": {"expected_label": "greet", "found_label": "greet"}}}
+    report = made_report([made_result(case, 0, scores=score)])
+    row = CoverageRow(turns=1, counts=dict.fromkeys(KINDS, 1))
+
+    assert "over 1 class;" in render_console(report)
+    assert "1 class." in render_markdown(report)
+    assert coverage_sentence(Coverage(by="intent", cases=1, turns=1, rows={"greet": row})).startswith("1 intent, tried")
+    assert coverage_sentence(Coverage(by="category", cases=1, turns=1, rows={"talk": row})).startswith("1 category, ")
+    assert coverage_sentence(Coverage(by="intent", cases=2, turns=2, rows={"a": row, "b": row})).startswith(
+        "2 intents, each"
+    )
+
+
+def test_the_page_names_every_metric_in_words():
+    report = made_report(
+        [made_result(made_case(i), i, scores={"context_retention": 1.0, "intent": 1.0}) for i in range(2)]
+    )
+
+    page = render_html(report, charts=False)
+
+    assert "<h3>Context retention</h3>" in page
+    assert "<h3>Intent accuracy</h3>" in page

@@ -54,7 +54,7 @@ def test_a_fix_leads_to_its_cases_and_an_id_cannot_leave_the_link():
 def test_tiers_say_what_was_hoped_for_and_whether_it_came():
     text = _page(full_report(60))
     tiers = text[text.index("<h2>By tier") :]
-    assert re.search(r"intent_<wbr>accuracy ≥ 0\.95 <span class=\"tag t-(warn|fail)\">", tiers)
+    assert re.search(r"Intent accuracy ≥ 0\.95 <span class=\"tag t-(warn|fail)\">", tiers)
 
 
 def test_the_confusion_matrix_has_the_counts_and_the_worst_pairs():

@@ -134,3 +134,33 @@ def test_an_unknown_format_offers_the_nearest(tmp_path):
     with pytest.raises(InputError, match="Did you mean 'markdown'"):
         write_artifacts(_report(), tmp_path, ["markdwn"])
     assert list(tmp_path.iterdir()) == []
+
+
+def _page(folder, **fields):
+    (path,) = write_artifacts(_report(1, **fields), folder, ["html"], charts=False)
+    return path.name
+
+
+def test_pages_of_one_suite_and_target_have_the_plain_name(tmp_path):
+    assert _page(tmp_path, id="run-a") == "report_20261115_091400.html"
+    assert _page(tmp_path, id="run-b", finished="2026-11-15T10:00:00Z") == "report_20261115_100000.html"
+
+
+def test_a_page_says_its_suite_and_target_in_a_folder_with_pages_of_others(tmp_path):
+    first = _page(tmp_path, id="run-a")
+    voice = {"suite": "voice line", "target_name": "phone"}
+
+    assert _page(tmp_path, id="run-b", finished="2026-11-15T10:00:00Z", **voice) == (
+        "report_20261115_100000_voice-line_phone.html"
+    )
+    assert _page(tmp_path, id="run-c", finished="2026-11-15T11:00:00Z", suite="helpdesk") == (
+        "report_20261115_110000_helpdesk.html"
+    )
+    assert _page(tmp_path, id="run-a") == first  # its own is replaced
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_pages_of_several_targets_of_one_suite_are_told_apart(tmp_path):
+    _page(tmp_path, id="run-a")
+
+    assert _page(tmp_path, id="run-b", finished="2026-11-15T10:00:00Z", target_name="rag").endswith("_rag.html")

@@ -226,7 +226,7 @@ def test_en03_what_is_no_store_is_refused_with_its_name_and_not_touched(tmp_path
 def test_a_folder_in_which_nothing_can_be_made_is_told(tmp_path):
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(StorageError, match="cannot be used"):
+    with pytest.raises(StorageError, match="cannot be made"):
         made(tmp_path / "file" / "cortex.db")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 import pytest
 
 from cortex_eval.core import Case, Failure, InputError, Reply, Turn, to_json
@@ -97,7 +98,7 @@ def test_an_unknown_run_names_the_newest_and_says_where_all_are(store, monkeypat
     monkeypatch.setattr("secrets.token_hex", lambda _: next(ids))
     made = [begin(store, dataset_no=dataset) for _ in range(8)]
 
-    with pytest.raises(InputError, match="The newest 5 are 27ab, 36ab, 45ab, 54ab, 63ab. All of them: cortex runs"):
+    with pytest.raises(InputError, match=r"The newest 5 are 27ab, 36ab, 45ab, 54ab, 63ab\. All of them: cortex runs"):
         store.runs.find("nope")
     assert len(made) == 8
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_eval.core import InputError
+from cortex_eval.core import InputError, TargetError
 from cortex_eval.targets import targets
-from cortex_eval.targets.mapping import Path
+from cortex_eval.targets.mapping import Path, compile_paths, read_plain_reply, read_reply
+from cortex_eval.targets.replies import reply_from_returned
 
 MISTAKES: list[tuple[dict[str, object], str]] = [
     ({"body": {"q": "{question}"}}, "no placeholder {question}"),
@@ -15,6 +16,8 @@ MISTAKES: list[tuple[dict[str, object], str]] = [
     ({"reply": {"text": "answer"}}, "is not a path"),
     ({"reply": {"text": "$.a[x]"}}, "is not a path"),
     ({"reply": {"text": "$.a", "txt": "$.b"}}, "Did you mean 'text'"),
+    ({"reply": {"text": "$.a / 2"}}, "can be divided"),
+    ({"reply": {"text": "$.a", "confidence": "$.b / 0"}}, "by more than 0"),
     ({"headers": {"X": "two\nlines"}}, "headers.X"),
     ({"headers": {"Bad Name": "x"}}, "headers.Bad Name"),
     ({"method": "DELETE"}, "method"),
@@ -48,3 +51,66 @@ def test_paths_lead_to_what_they_name(path, found):
 def test_paths_that_lead_nowhere_say_so(path):
     with pytest.raises(KeyError):
         Path(path, field="f").find({"a": [{"b": "x"}, {"c": "y"}], "s": "text"})
+
+
+BUBBLES = {
+    "out": [["a", "A lost book must be paid for."], ["b", "Ask at the desk."]],
+    "said": [{"type": "t", "body": "Hello."}, {"type": "t", "body": "How are you?"}],
+    "texts": ["One.", "Two."],
+    "guess": {"pct": 93, "share": 0.93},
+}
+
+
+def read(**reply: str):
+    return read_reply(BUBBLES, compile_paths(reply, field="reply"), where="http://desk/ask")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("$.out[*][1]", "A lost book must be paid for.\nAsk at the desk."),
+        ("$.said[*].body", "Hello.\nHow are you?"),
+        ("$.texts[*]", "One.\nTwo."),
+    ],
+)
+def test_texts_that_a_wildcard_leads_to_are_joined_by_newlines(path, text):
+    assert read(text=path).text == text
+
+
+@pytest.mark.parametrize(
+    ("field", "path", "told"),
+    [
+        ("text", "$.out", "at one of it ($.out[0][1]), or at the texts in it ($.out[*][1]), which are then joined"),
+        ("text", "$.out[*]", "Point reply.text at the texts in it ($.out[*][1]), which are then joined by newlines"),
+        ("text", "$.said", "at one of it ($.said[0].body), or at the texts in it ($.said[*].body)"),
+        ("text", "$.guess", "Point reply.text of the project file at another field."),
+        ("intent", "$.texts", "Point reply.intent at one of it, such as $.texts[0]."),
+        ("intent", "$.guess", "Point reply.intent of the project file at another field, or leave it out."),
+        ("confidence", "$.texts[0]", "reply.confidence must be a number, and $.texts[0] is a text"),
+    ],
+)
+def test_a_value_of_the_wrong_type_names_the_field_the_path_and_a_remedy(field, path, told):
+    with pytest.raises(TargetError) as caught:
+        read(**{"text": "$.texts[0]", field: path})
+
+    assert caught.value.kind == "wrong_type"
+    assert f"reply.{field} must be" in str(caught.value)
+    assert f"{path} is" in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_a_confidence_out_of_range_is_an_error_that_says_how_to_divide_it():
+    with pytest.raises(TargetError, match=r'93.*write reply: \{confidence: "\$\.guess\.pct / 100"\}') as caught:
+        read(text="$.texts[0]", confidence="$.guess.pct")
+
+    assert caught.value.kind == "wrong_type"
+    assert read(text="$.texts[0]", confidence="$.guess.pct / 100").confidence == pytest.approx(0.93)
+    assert read(text="$.texts[0]", confidence="$.guess.share").confidence == 0.93
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.01, 93])
+def test_no_service_states_a_confidence_that_is_none(wrong):
+    with pytest.raises(TargetError, match="from 0 to 1"):
+        read_plain_reply({"text": "Yes.", "confidence": wrong}, where="http://desk/ask")
+    with pytest.raises(TargetError, match="from 0 to 1"):
+        reply_from_returned({"text": "Yes.", "confidence": wrong}, whose="bot.answer")

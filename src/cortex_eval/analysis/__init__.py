@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         CompareVerdict,
         Comparison,
         PairedMetric,
-        Repeats,
         compare_cases,
         judge_together,
     )
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from cortex_eval.analysis.patterns_change import PatternChange, compare_patterns
     from cortex_eval.analysis.patterns_find import Diagnosis, diagnose
     from cortex_eval.analysis.patterns_gather import Failures
+    from cortex_eval.analysis.repeats import Repeats
     from cortex_eval.analysis.report import (
         Calls,
         Group,
@@ -283,7 +283,7 @@ _HOMES = {
     "PatternChange": "patterns_change",
     "Quarantined": "gate_settings",
     "Regression": "verdict",
-    "Repeats": "paired",
+    "Repeats": "repeats",
     "Report": "report",
     "Rows": "coverage",
     "Scored": "judge_quality",

@@ -36,6 +36,8 @@ class Evidence:
     second_looks: tuple[SecondLook, ...] = ()
     set_aside: tuple[Check, ...] = ()
     """What is to be said of cases in quarantine."""
+    is_weighted: bool = False
+    """Whether figures are weighted from a sample to the full mix."""
     paused: str = ""
     """Why the run stopped before its end."""
 
@@ -115,6 +117,9 @@ def _threshold_check(asked: str, limit: float, evidence: Evidence) -> Check:
     ok = value <= limit + TOLERANCE if is_upper else value >= limit - TOLERANCE
     reason = f"{plain} {_against(value, limit, is_upper=is_upper, ok=ok)}"
     has_credits = value != evidence.values.get(name)
+    if name == "pass_rate" and evidence.is_weighted:
+        totals = evidence.totals
+        reason += f"; {totals.passed} of {totals.cases} passed, which is weighted to the full mix"
     if (
         metric is not None
         and metric.unit == ""

@@ -86,7 +86,7 @@ class GateSettings:
     inconclusive: Literal["warn", "fail"] = "warn"
     baseline: str | None = None
     may_lack_baseline: bool = False
-    """The project file names it, and nobody may have made it yet: a run then goes on without."""
+    """What is named is named by the project file alone, and may not have been made yet: a run then goes on without."""
     anchor: str | None = None
     """A pinned baseline, held against too; None: the one that is named `anchor`, if there is one."""
     auto: Literal["on-release"] | None = None

@@ -159,8 +159,8 @@ def broken_words(changes: Changes, against: str) -> str:
     cases = f"1 case that passed in {against} fails" if count == 1 else f"{count:,} cases that passed in {against} fail"
     parts = [_broken_part(each) for each in changes.broken_categories[:NAMED]]
     rest = len(changes.broken_categories) - NAMED
-    parts += [f"{rest} more {'category' if rest == 1 else 'categories'}"] if rest > 0 else []
-    where = f", {', '.join(parts)}" if parts else ""
+    more = f" and {rest} more {'category' if rest == 1 else 'categories'}" if rest > 0 else ""
+    where = f", {', '.join(parts)}{more}" if parts else ""
     return f"{cases} now{where}: {_listed([each.case_id for each in changes.newly_broken])}"
 
 

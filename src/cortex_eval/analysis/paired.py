@@ -9,6 +9,7 @@ from typing import Literal
 
 from cortex_eval.analysis.cases import CaseFigures
 from cortex_eval.analysis.changes import BrokenCategory, CaseChange, Changes, History, Pair, case_changes
+from cortex_eval.analysis.repeats import Repeats, repeats_of
 from cortex_eval.core import Direction
 from cortex_eval.stats import (
     Alternative,
@@ -20,9 +21,6 @@ from cortex_eval.stats import (
     holm,
     noise_of,
     pairs_for,
-    pass_at_k,
-    pass_hat_k,
-    repeat_variance,
     sign_flip_test,
     smallest_difference,
 )
@@ -121,19 +119,6 @@ class CategoryChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
-    """What asking the same cases k times showed."""
-
-    k: int
-    pass_at_k: float
-    """The chance that one of k tries passes, over all cases."""
-    pass_hat_k: float
-    """The chance that all k do."""
-    within_variance: float | None
-    """Of a verdict, among the tries of a case."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Two runs beside each other."""
 
@@ -211,8 +196,8 @@ def compare_cases(
         changed=in_both - len(pairs),
         alternative=alternative,
         level=level,
-        repeats_a=_repeats([each for each, _ in pairs]),
-        repeats_b=_repeats([each for _, each in pairs]),
+        repeats_a=repeats_of([each for each, _ in pairs]),
+        repeats_b=repeats_of([each for _, each in pairs]),
     )
 
 
@@ -391,20 +376,3 @@ def _categories(
         for name, metric in zip(names, found, strict=True)
     ]
     return tuple(sorted(rows, key=lambda each: (-(each.metric.worsening or 0.0), each.category)))
-
-
-def _repeats(cases: Sequence[CaseFigures]) -> Repeats | None:
-    """Over the cases with as many verdicts as most have."""
-    k = max((len(each.passes) for each in cases), default=0)
-    asked = [each.passes for each in cases if len(each.passes) == k]
-    if k < 2:
-        return None
-    some = [pass_at_k(k, sum(each), k) or 0.0 for each in asked]
-    every = [pass_hat_k(k, sum(each), k) or 0.0 for each in asked]
-    spread = repeat_variance([list(map(float, each)) for each in asked])
-    return Repeats(
-        k=k,
-        pass_at_k=math.fsum(some) / len(asked),
-        pass_hat_k=math.fsum(every) / len(asked),
-        within_variance=spread.within if spread else None,
-    )

@@ -109,9 +109,13 @@ def ways_to_win(row: Result, blames: Sequence[Blame], counting: Counting) -> Way
     """Which of its faults would have to be mended for a failed result to pass; empty where nobody can know."""
     if any(blame.key[0] in SETUP_TYPES for blame in blames):
         return frozenset()
+    parts = [blame.part for blame in blames]
     lacking = 0.0 if row.overall is None else counting.passing_threshold - row.overall
-    is_explained = any(blame.points is not None or blame.is_needed for blame in blames)
-    return ways_of([blame.part for blame in blames], lacking if is_explained else 0.0)
+    if all(blame.points is None for blame in blames):
+        lacking = 0.0  # there is no score that could be too low
+    if lacking <= 0 and not any(part.is_needed for part in parts):
+        parts = [part._replace(is_needed=True) for part in parts]  # an error, say: then all of it has to go
+    return ways_of(parts, lacking)
 
 
 def _failed_scores(row: Result, counting: Counting) -> list[_Failed]:

@@ -81,7 +81,7 @@ def diagnose(failures: Failures, *, locations: Mapping[str, str] | None = None) 
     placed = locate(tuple(each.pattern for each in ranked), locations or {})
     kept = [each._replace(pattern=pattern) for each, pattern in zip(ranked, placed, strict=True)]
     pairs = _all_pairs(failures.entries)[:CONFUSIONS_KEPT]
-    return Diagnosis(tuple(kept[:PATTERNS_KEPT]), slices, pairs, critical_failures(failures.entries))
+    return Diagnosis(tuple(kept[:PATTERNS_KEPT]), slices, pairs, critical_failures(failures.entries, order))
 
 
 def _rank(found: Found) -> tuple[int, float, float, int, str]:
@@ -114,19 +114,19 @@ def _with_partner(found: Found, owners: Mapping[Key, Found], failures: Failures)
     return found._replace(pattern=replace(found.pattern, needs=titles, joint_gain=joint))
 
 
-def critical_failures(entries: Mapping[Key, Entry]) -> tuple[CriticalFailure, ...]:
+def critical_failures(entries: Mapping[Key, Entry], order: Mapping[str, int]) -> tuple[CriticalFailure, ...]:
     """By rule and by critical scorer, what failed: rules of severity critical first, then what is most frequent."""
     merged: dict[tuple[bool, str, str], list[Entry]] = {}
     for key, entry in entries.items():
         if entry.is_critical:
             is_rule = key[0] == "safety_rule"
-            name = key[2] if is_rule else key[1] if len(key) > 1 else key[0]
-            merged.setdefault((is_rule and key[3] == "critical", name, key[1] if len(key) > 1 else ""), []).append(
+            scorer = key[1] if len(key) > 1 else "context_retention"  # lost context is no one scorer's alone
+            merged.setdefault((is_rule and key[3] == "critical", key[2] if is_rule else scorer, scorer), []).append(
                 entry
             )
     found = []
     for (is_grave, name, scorer), parts in merged.items():
-        cases = tuple(dict.fromkeys(case for entry in parts for case in entry.cases))
+        cases = tuple(sorted({case for entry in parts for case in entry.cases}, key=order.__getitem__))
         details = sum((entry.details for entry in parts), Counter[str]())
         failure = CriticalFailure(
             name=name,
@@ -134,7 +134,7 @@ def critical_failures(entries: Mapping[Key, Entry]) -> tuple[CriticalFailure, ..
             reason=details.most_common(1)[0][0] if details else "",
             count=len(cases),
             cases=cases[:CASES_KEPT],
-            is_rule=name != scorer and bool(scorer),
+            is_rule=name != scorer,
         )
         found.append((not is_grave, -len(cases), name, failure))
     return tuple(each[-1] for each in sorted(found, key=lambda one: one[:3]))

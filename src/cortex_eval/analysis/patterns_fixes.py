@@ -162,7 +162,7 @@ def _language(of: _Faults) -> Words:
     asked, found = of.keys[0][2:4]
     scorer = of.keys[0][1]
     return Words(
-        f"A question in {asked} is answered in {found}",
+        f"Questions in {asked} are answered in {found}",
         f"Answer in the language of the question: {asked}, not {found}",
         "high",
         about=(asked, scorer),

@@ -76,7 +76,7 @@ class Failures:
     """Takes results, contiguous by case, and keeps what an error analysis needs: nothing of cases that pass."""
 
     def __init__(self, run: RunRecord, *, keep_played: bool = False) -> None:
-        self._counting = Counting.of(run)
+        self.counting = Counting.of(run)
         self.repeats = max(1, run.repeats)
         self.replays = Replays()
         """What each failed repeat of a case would take to pass."""
@@ -95,7 +95,7 @@ class Failures:
         self.case_failed, self.case_clusters = array("b"), array("q")
         """The same of cases, where some are in clusters."""
         self._clusters: dict[str, int] = {}
-        self._stated: dict[str, str] = {}
+        self.stated: dict[str, str] = {}
         """How the target spells intents that were wrong."""
         self.played: set[str] | None = set() if keep_played else None
 
@@ -178,10 +178,10 @@ class Failures:
         repeats: dict[int, list[Blame]] = {}
         ways: dict[int, list[Ways]] = {}
         for row in bad:
-            found = blames_of(row, self._counting)
+            found = blames_of(row, self.counting)
             repeats.setdefault(row.repeat, []).extend(found)
             self._note_spelling(row, found)
-            ways.setdefault(row.repeat, []).append(ways_to_win(row, found, self._counting))
+            ways.setdefault(row.repeat, []).append(ways_to_win(row, found, self.counting))
         case_id = bad[0].case_id
         for repeat, blames in repeats.items():
             self.replays.add(ways_of_all(ways[repeat]))
@@ -197,14 +197,14 @@ class Failures:
     def _note_spelling(self, row: Result, blames: Iterable[Blame]) -> None:
         """Remember how the target spells an intent that was wrong."""
         for key in (key for blame in blames for key in (blame.key, *blame.also) if key[0] in LABELLED):
-            if key[-1] not in self._stated and (stated := stated_intent(row.reply_json)):
-                self._stated.setdefault(one_spelling(stated), stated)
+            if key[-1] not in self.stated and (stated := stated_intent(row.reply_json)):
+                self.stated.setdefault(one_spelling(stated), stated)
 
     def respell(self) -> None:
         """Call intents from now on what the dataset calls them; whoever asks for `sorts` has settled them before."""
         if not any(key[0] in LABELLED for key in self.entries):
             return
-        names = written_names((name for sort in self.sorts for name in sort[INTENTS]), self._stated)
+        names = written_names((name for sort in self.sorts for name in sort[INTENTS]), self.stated)
         changed = {key: new for key in self.entries if (new := respelt(key, names)) != key}
         for entry in self.entries.values():
             entry.details = respelt_details(entry.details, names)

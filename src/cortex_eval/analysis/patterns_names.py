@@ -6,10 +6,16 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import orjson
 
 from cortex_eval.analysis.patterns_replay import Key
+
+if TYPE_CHECKING:
+    from cortex_eval.analysis.classification import Classified
+    from cortex_eval.analysis.coverage import Coverage
 
 LABELLED = ("intent_confusion", "pair")
 """Types of faults whose names end in an expected and a found intent."""
@@ -50,3 +56,29 @@ def respelt_details(details: Counter[str], names: Mapping[str, str]) -> Counter[
     for detail, count in details.items():
         found[" → ".join(names.get(part, part) for part in detail.split(" → "))] += count
     return found
+
+
+def respelt_classes(
+    found: Mapping[str, Classified], coverage: Coverage | None, stated: Mapping[str, str], kinds: Mapping[str, str]
+) -> dict[str, Classified]:
+    """The figures by class of every scorer, those of intents under the names that the dataset has for them.
+
+    `stated` are the target's own names for others; `kinds` those of the scorers.
+    """
+    known = coverage.rows if coverage is not None and coverage.by == "intent" else ()
+    names = written_names(known, stated)
+    return {
+        scorer: _renamed(each, names) if kinds.get(scorer, scorer) == "intent" else each
+        for scorer, each in found.items()
+    }
+
+
+def _renamed(found: Classified, names: Mapping[str, str]) -> Classified:
+    return replace(
+        found,
+        classes={names.get(name, name): figures for name, figures in found.classes.items()},
+        confusion={
+            names.get(name, name): {names.get(other, other): count for other, count in row.items()}
+            for name, row in found.confusion.items()
+        },
+    )

@@ -34,23 +34,23 @@ def ways_of(parts: Sequence[Part], lacking: float) -> Ways:
 
     `lacking` is what the overall score is under the passing threshold, 0 or less when it is not.
     """
-    keys = list(dict.fromkeys(key for part in parts for key in part.keys))
-    if len(keys) == 1:
-        return frozenset([frozenset(keys)]) if _wins(keys, parts, lacking) else frozenset()
+    base = frozenset(part.keys[0] for part in parts if part.is_needed and len(part.keys) == 1)  # nothing goes without
+    if _wins(base, parts, lacking):
+        return frozenset([base]) if base else frozenset()
+    others = [key for key in dict.fromkeys(key for part in parts for key in part.keys) if key not in base]
     found: list[frozenset[Key]] = []
-    for size in range(1, min(TRIED_TOGETHER, len(keys)) + 1):
-        for some in combinations(keys, size):
-            tried = frozenset(some)
-            if not any(way <= tried for way in found) and _wins(tried, parts, lacking):
+    for size in range(1, min(TRIED_TOGETHER, len(others)) + 1):
+        for some in combinations(others, size):
+            if (not found or not any(way.issubset(base.union(some)) for way in found)) and _wins(
+                tried := base.union(some), parts, lacking
+            ):
                 found.append(tried)
-    everything = frozenset(part.keys[0] for part in parts)
-    if not any(way <= everything for way in found) and _wins(everything, parts, lacking):
+    if not found and _wins(everything := base.union(others), parts, lacking):
         found.append(everything)
     return frozenset(found)
 
 
-def _wins(keys: Iterable[Key], parts: Sequence[Part], lacking: float) -> bool:
-    mended = set(keys)
+def _wins(mended: frozenset[Key], parts: Sequence[Part], lacking: float) -> bool:
     won = 0.0
     for part in parts:
         if not mended.isdisjoint(part.keys):
@@ -88,6 +88,8 @@ class Replays:
 
     def renamed(self, names: Mapping[Key, Key]) -> None:
         """Let faults be called otherwise."""
+        if not names:
+            return
         changed: Counter[Ways] = Counter()
         for ways, count in self._results.items():
             changed[frozenset(frozenset(names.get(key, key) for key in way) for way in ways)] += count

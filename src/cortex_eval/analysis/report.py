@@ -14,7 +14,7 @@ from cortex_eval.analysis.expectations import Expectation
 from cortex_eval.analysis.hallucination import Hallucination
 from cortex_eval.analysis.parallel import Parity
 from cortex_eval.analysis.patterns import ConfusedPair, CriticalFailure, Pattern, Slice
-from cortex_eval.analysis.rows import figure_of, result_row
+from cortex_eval.analysis.rows import flat_row, result_row
 from cortex_eval.analysis.spread import LatencyBin
 from cortex_eval.analysis.trend import Stability, Trend
 from cortex_eval.analysis.verdict import BaselineLabel, Change, Gate, Regression, SecondLook, SetAside
@@ -306,7 +306,7 @@ class Report:
             pandas = import_module("pandas")
         except ImportError as error:
             raise InputError("to_dataframe() needs pandas. Install it with: pip install pandas") from error
-        return pandas.DataFrame([_flat_row(result) for result in self.open_results()])
+        return pandas.DataFrame([flat_row(result) for result in self.open_results()])
 
 
 def report_document(report: Report) -> dict[str, Any]:
@@ -392,12 +392,3 @@ def _groups(groups: Mapping[str, Group]) -> dict[str, Any]:
         name: {**asdict(group.totals), "metrics": {each: asdict(metric) for each, metric in group.metrics.items()}}
         for name, group in groups.items()
     }
-
-
-def _flat_row(result: Result) -> dict[str, Any]:
-    row = result_row(result)
-    flat = {key: row[key] for key in ("case_id", "repeat", "turn", "category", "tier", "language", "input", "state")}
-    flat |= {"reply": row["reply"]["text"] if row["reply"] else None, "latency_ms": result.latency_ms}
-    flat |= {"attempts": row["attempts"], "overall": row["overall"], "passed": row["passed"]}
-    flat |= {name: figure_of(score) for name, score in row["scores"].items()}
-    return flat

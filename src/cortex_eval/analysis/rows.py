@@ -78,3 +78,13 @@ def reply_fields(result: Result) -> dict[str, Any] | None:
     if row["total_time_ms"] is None:
         row["total_time_ms"] = result.latency_ms
     return row
+
+
+def flat_row(result: Result) -> dict[str, Any]:  # Any: JSON
+    """A row of plain values, with a column per scorer."""
+    row = result_row(result)
+    flat = {key: row[key] for key in ("case_id", "repeat", "turn", "category", "tier", "language", "input", "state")}
+    flat |= {"reply": row["reply"]["text"] if row["reply"] else None, "latency_ms": result.latency_ms}
+    flat |= {"attempts": row["attempts"], "overall": row["overall"], "passed": row["passed"]}
+    flat |= {name: figure_of(score) for name, score in row["scores"].items()}
+    return flat

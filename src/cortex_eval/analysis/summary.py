@@ -17,6 +17,7 @@ from cortex_eval.analysis.hallucination import Hallucinations
 from cortex_eval.analysis.held import Held
 from cortex_eval.analysis.patterns_find import diagnose
 from cortex_eval.analysis.patterns_gather import Failures
+from cortex_eval.analysis.patterns_names import respelt_classes
 from cortex_eval.analysis.quarantine import Quarantine
 from cortex_eval.analysis.reached import Figures as Reachable
 from cortex_eval.analysis.reached import Method, figures_of_run, latency_warnings, with_credits
@@ -71,6 +72,7 @@ def summarise(
     category_metrics = _category_metrics(collected.tallies)
     totals = _totals(whole, metrics)
     confidence, classification = confidences.summed(no_category=NO_GROUP), confusions.summed()
+    coverage = collected.coverages.summed()
     hallucination, latency = hallucinations.summed(), _latency(collected)
     figures = Figures(metrics=metrics, overall=overall, categories=categories, category_metrics=category_metrics)
     held = _held_against(run, open_results, figures, baseline, gate, quarantine)
@@ -86,6 +88,7 @@ def summarise(
         held=held,
         second_looks=second_looks,
         set_aside=quarantine.checks(),
+        is_weighted=weights is not None,
         paused=run.paused,
     )
     tallies_by_tier = _by(collected.tallies, 1)
@@ -127,11 +130,11 @@ def summarise(
             *_tag_notes(collected),
         ),
         confidence=confidence,
-        classification=classification,
+        classification=respelt_classes(classification, coverage, failures.stated, failures.counting.kinds),
         tags={} if collected.has_too_many_tags else _grouped(_by_tag(collected.tallies), method=method),
         expectations=judged(gate.expectations, Reachable(whole, metrics, method, weights is not None), by_tier),
         latency_warnings=latency_warnings(whole, collected.latencies),
-        coverage=collected.coverages.summed(),
+        coverage=coverage,
         parity=_parity(open_results()) if collected.has_pairs else (),
         hallucination=hallucination,
         patterns=diagnosis.patterns,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
+
+import orjson
 
 from cortex_eval.core import Direction
 
@@ -60,6 +63,8 @@ class TrendPoint:
     """Whether files differed from the commit."""
     dataset_version: str = ""
     """Points of different versions are not one line: the questions were others."""
+    scoring: str = ""
+    """Of the scorers and the passing threshold: points of different ones are not one line either; '': not known."""
     cases: int | None = None
     pass_rate: float | None = None
     low: float | None = None
@@ -108,11 +113,18 @@ class Trend:
     points: tuple[TrendPoint, ...]
 
     def starts_anew(self, place: int) -> bool:
-        """Whether the line breaks before this point, because the dataset is another one than before."""
+        """Whether the line breaks before this point, because it is not comparable with the one before."""
+        return bool(self.why_anew(place))
+
+    def why_anew(self, place: int) -> str:
+        """Why the line breaks before this point: other cases, or scored in another way; empty when it does not."""
         if place == 0:
-            return False
-        before, now = self.points[place - 1].dataset_version, self.points[place].dataset_version
-        return before != now and bool(before or now)
+            return ""
+        before, now = self.points[place - 1], self.points[place]
+        if before.dataset_version != now.dataset_version:
+            return "other dataset"
+        is_known = bool(before.scoring and now.scoring)
+        return "scored in another way" if is_known and before.scoring != now.scoring else ""
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -151,7 +163,9 @@ def point_of_report(
     git, chosen = manifest.get("git") or {}, manifest.get("selection") or {}
     passes, overall = metrics.get("pass_rate") or {}, metrics.get("overall_score") or {}
     latency, stability = document.get("latency_ms") or {}, document.get("stability") or {}
-    is_filtered = chosen.get("matching", 0) < chosen.get("of", 0)
+    is_sample = chosen.get("chosen", 0) < chosen.get("matching", 0)
+    is_drawn = chosen.get("strata") != {}  # else the first cases only, as for a try-out with --limit
+    is_filtered = chosen.get("matching", 0) < chosen.get("of", 0) or (is_sample and not is_drawn)
     compared = stability.get("compared")
     return TrendPoint(
         run_id=run["id"],
@@ -163,6 +177,7 @@ def point_of_report(
         git_branch=git.get("branch", ""),
         git_dirty=git.get("dirty"),
         dataset_version=run["dataset"]["version"],
+        scoring=_scoring(manifest),
         cases=totals["cases"],
         pass_rate=totals.get("pass_rate"),
         low=passes.get("low"),
@@ -176,11 +191,19 @@ def point_of_report(
         stability=stability["same"] / compared if compared else None,
         compared=compared,
         flaky=stability.get("flaky"),
-        is_quick=chosen.get("chosen", 0) < chosen.get("matching", 0),
+        is_quick=is_sample and is_drawn,
         is_partial=is_filtered or (status or run.get("status")) != "completed",
         source=source,
         metrics={name: _figure(each) for name, each in metrics.items()},
     )
+
+
+def _scoring(manifest: Mapping[str, Any]) -> str:  # Any: JSON
+    """A short name for the scorers and the passing threshold of a run; empty when they are not known."""
+    if not manifest.get("scorers"):
+        return ""
+    told = orjson.dumps([manifest["scorers"], manifest.get("passing_threshold")], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(told).hexdigest()[:12]
 
 
 def _figure(metric: Mapping[str, Any]) -> TrendFigure:  # Any: JSON

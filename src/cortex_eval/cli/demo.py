@@ -26,6 +26,8 @@ from cortex_eval.demo import (
 )
 
 FOLDER = Path("cortex-demo")
+BEFORE = "version-1"
+"""The baseline that the last act of the tour is held against."""
 
 
 @click.command()
@@ -86,9 +88,9 @@ def _take_tour(folder: Path, *, as_json: bool) -> int:
             stage.say("\n".join(suite_lines(played)))
     stage.say(f"\n{heading(len(TOUR) + 1, REGRESSION)}\n")
     root = folder / REGRESSION.project
-    (played,) = stage.play(REGRESSION.project, root, REGRESSION.suites, version="2")
+    (played,) = stage.play(REGRESSION.project, root, REGRESSION.suites, version="2", baseline=BEFORE)
     versus = stage.compare_versions(REGRESSION.project, root)
-    stage.say("\n".join([*comparison_lines(versus), *surprise_lines(played)]))
+    stage.say("\n".join([*comparison_lines(versus, played), *surprise_lines(played)]))
     stage.say("\n" + "\n".join(last_lines(folder, stage.played, seconds=time.monotonic() - started)))
     if as_json:
         print_json({**stage.document(), "comparison": versus.to_dict()})

@@ -16,6 +16,7 @@ from cortex_eval.cli.project import make_project
 from cortex_eval.cli.shown import gate_of
 from cortex_eval.config import Request, load_project, make_plans
 from cortex_eval.demo import KEY, SAMPLES, Played, compare_with_list, read_weaknesses, wrapped
+from cortex_eval.outcome import name_run
 from cortex_eval.storage import Store
 
 EXIT_EXECUTION, EXIT_NOT_AS_DOCUMENTED = 3, 1
@@ -49,9 +50,11 @@ class Stage:
         version: str = "1",
         sampled: Sequence[str] = (),
         in_full: bool = False,
+        baseline: str | None = None,
     ) -> Iterator[Played]:
         """Play these suites against the project's sample service; `in_full`: with the summary of each run.
 
+        With `baseline`, what was played of a suite before gets this name, and the run is held against it.
         A suite that lacks an engine is left out, and it is said. Ends the command when it is asked to stop.
         """
         sample = SAMPLES[name]
@@ -67,10 +70,19 @@ class Stage:
                     self.skipped.append({"project": name, "suite": suite, "reason": missing})
                     self.say("\n".join(wrapped(f"{suite} is left out: {missing}", "  ")))
                     continue
-                is_quiet = self._is_silent or not in_full
-                played = _play(name, folder, suite, version=version, is_sample=suite in sampled, is_quiet=is_quiet)
+                is_quiet, is_sample = self._is_silent or not in_full, suite in sampled
+                if baseline is not None:
+                    self._keep_baseline(name, folder, suite, baseline)
+                played = _play(
+                    name, folder, suite, version=version, is_sample=is_sample, is_quiet=is_quiet, baseline=baseline
+                )
                 self.played.append(played)
                 yield played
+
+    def _keep_baseline(self, name: str, folder: Path, suite: str, baseline: str) -> None:
+        before = next(each for each in self.played if (each.project, each.suite) == (name, suite))
+        with Store(load_project(folder / "cortex.yaml").store) as store:
+            name_run(store, before.reports[0], baseline)
 
     def compare_versions(self, name: str, folder: Path) -> Versus:
         """The two versions of a project that were played, case by case."""
@@ -98,11 +110,13 @@ class Stage:
         return 0 if all(each.as_documented for each in self.played) else EXIT_NOT_AS_DOCUMENTED
 
 
-def _play(name: str, folder: Path, suite: str, *, version: str, is_sample: bool, is_quiet: bool) -> Played:
+def _play(
+    name: str, folder: Path, suite: str, *, version: str, is_sample: bool, is_quiet: bool, baseline: str | None
+) -> Played:
     sample = SAMPLES[name]
     project = load_project(folder / "cortex.yaml")
     service = sample.next_target if version == "2" and sample.next_target else None
-    request = Request(suite=suite, service=service, is_quick=is_sample, is_offline=True)
+    request = Request(suite=suite, service=service, is_quick=is_sample, is_offline=True, baseline=baseline)
     plans = make_plans(project, request)
     # ayurmind_2 is the next version of ayurmind, and fails the same cases
     listed = [read_weaknesses(folder, suite, plan.target_name.removesuffix("_2")) for plan in plans]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 from cortex_eval.cli.options import cut, existing
 from cortex_eval.config import DEFAULT_FILES, Project, Request, load_project, make_plans, named_model
 from cortex_eval.core import CortexError, InputError, Problem, __version__, did_you_mean
+from cortex_eval.datasets import near_file
 from cortex_eval.net import Outside
 from cortex_eval.scoring import HOW_TO_INSTALL, JudgeModel, prompt_facts, run_attacks, run_trials
 from cortex_eval.stats import wilson
@@ -117,16 +119,44 @@ def _examine_project(config: Path | None) -> list[Finding]:
     found = [Finding(name="project", ok=True, message=str(project.path))]
     for name, suite in project.model.suites.items():
         file = project.root / (suite.dataset if isinstance(suite.dataset, str) else suite.dataset.path)
-        message = str(file) if file.is_file() else f"suite {name}: there is no file {file}"
+        message = str(file) if file.is_file() else f"suite {name}: there is no file {file}.{near_file(file)}"
         found.append(Finding(name="dataset", ok=file.is_file(), message=message))
         found.append(_examine_suite(project, name))
     found += _examine_environment(project, [each.message for each in found if not each.ok])
     try:
-        with existing(project.store) as place, Store(place):
+        with existing(project.store) as place, Store(place) as store:
             is_new = "" if place == project.store else " (made by the first run)"
-            found.append(Finding(name="store", ok=True, message=f"{shown_location(project.store)}{is_new}"))
+            trouble = _why_not_writable(project.store.parent) if isinstance(project.store, Path) else ""
+            message = f"{shown_location(project.store)}{is_new or ''}"
+            found.append(Finding(name="store", ok=not trouble, message=f"{message}: {trouble}" if trouble else message))
+            found += _examine_baselines(project, store)
     except CortexError as error:
         found.append(Finding(name="store", ok=False, message=str(error)))
+    trouble = _why_not_writable(project.output_dir)
+    message = f"{project.output_dir}: {trouble}" if trouble else str(project.output_dir)
+    found.append(Finding(name="reports", ok=not trouble, message=message))
+    return found
+
+
+def _why_not_writable(folder: Path) -> str:
+    """Why files cannot be made in a folder, which may not be there yet; empty when they can."""
+    there = next(each for each in (folder, *folder.absolute().parents) if os.path.exists(each))  # noqa: PTH110
+    if not there.is_dir():
+        return f"{there} is not a folder"
+    return "" if os.access(there, os.W_OK | os.X_OK) else f"{there} cannot be written to"
+
+
+def _examine_baselines(project: Project, store: Store) -> list[Finding]:
+    """The baselines that the gates name, and whether they have been made."""
+    found = []
+    for name, suite in project.model.suites.items():
+        gate = suite.gate or project.model.gate
+        if gate.baseline is None or gate.auto is not None:
+            continue
+        is_there = store.baselines.find(gate.baseline, name) is not None
+        how = f"not made yet, so runs are compared with nothing: cortex baseline set latest --name {gate.baseline}"
+        message = f"{name}: {gate.baseline}{'' if is_there else f', {how}'}"
+        found.append(Finding(name="baseline", ok=True, message=message))
     return found
 
 

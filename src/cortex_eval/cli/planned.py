@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from cortex_eval.analysis import rounded_up
 from cortex_eval.cli.options import counted, cut
 from cortex_eval.reports import money, visible
 
@@ -110,10 +110,11 @@ def _budget(budget: Limit, calls: int) -> str:
 def _visible(planned: Estimate) -> str:
     found = planned.visible
     terms = (
-        f"{found.power * 100:g} % power at a one-sided level of {found.level * 100:g} %, from a pass rate of "
-        f"{found.pass_rate:.2f} ({found.pass_rate_of}), with verdicts as if independent, which is the worst case"
+        f"{found.power * 100:g} % power at a one-sided level of {found.level * 100:g} % that "
+        f"{counted(found.tests, 'metric')} share, from a pass rate of {found.pass_rate:.2f} ({found.pass_rate_of}), "
+        "with verdicts as if independent, which is the worst case: how much two runs scatter is known only when both "
+        "are made"
     )
     if found.drop is None:
         return f"no drop of pass_rate against {found.against}: {counted(found.pairs, 'case')} would not do; {terms}"
-    shown = Decimal(found.drop).quantize(Decimal("0.001"), rounding="ROUND_UP")
-    return f"a drop of pass_rate by {shown} or more against {found.against}; {terms}"
+    return f"a drop of pass_rate by {rounded_up(found.drop)} or more against {found.against}; {terms}"

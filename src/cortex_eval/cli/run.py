@@ -125,7 +125,7 @@ def play_plans(project: Project, plans: list[Any], store: Store, given: dict[str
 
 
 def check_baseline(plans: Sequence[Plan], store: Store) -> None:
-    """Raise InputError when a baseline that was asked for is not there; mistakes in the dataset are told before that."""
+    """Raise InputError when a baseline that was asked for is not there; mistakes in the dataset are told first."""
     try:
         for plan in plans:
             find_baseline(store, plan.gate, plan.suite)

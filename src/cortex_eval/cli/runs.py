@@ -18,7 +18,16 @@ from cortex_eval.cli.options import (
     output_option,
     print_json,
 )
-from cortex_eval.cli.shown import failed_lines, print_report, report_of, run_facts, run_table
+from cortex_eval.cli.shown import (
+    ALL_RESULTS,
+    FAILED_RESULTS,
+    case_lines,
+    check_cases,
+    print_report,
+    report_of,
+    run_facts,
+    run_table,
+)
 from cortex_eval.cli.trend import forget, import_runs
 from cortex_eval.core import InputError
 from cortex_eval.reports import Dialect, write_artifacts, write_systems
@@ -57,20 +66,26 @@ def list_runs(limit: int, suite: str, config: Path | None, as_json: bool) -> Non
 @runs.command()
 @run_argument
 @click.option("--failed", is_flag=True, help="Show the cases that did not pass.")
+@click.option("--replies", is_flag=True, help="Show every case with its reply, passed or not.")
+@click.option("--case", "cases", multiple=True, metavar="ID", help="Show this case whole; may be given again.")
 @config_option
 @json_option
-def show(run_id: str, failed: bool, config: Path | None, as_json: bool) -> None:
-    """What came of a run."""
+def show(run_id: str, failed: bool, replies: bool, cases: tuple[str, ...], config: Path | None, as_json: bool) -> None:
+    """What came of a run, and with an option what was asked and answered."""
     with open_project(config) as here:
         report = report_of(here.store, run_id)
-        if failed and as_json:
+        check_cases(here.store, report.run, cases)
+        is_listed = failed or replies or bool(cases)
+        if is_listed and as_json:
             document = report.to_dict(results=True)
-            rows = [row for row in document["results"] if row["state"] != "passed"]
-            print_json({**document, "results": rows})
+            rows = [row for row in document["results"] if not failed or row["state"] != "passed"]
+            print_json({**document, "results": [row for row in rows if not cases or row["case_id"] in cases]})
             return
-        for line in failed_lines(here.store, report.run) if failed else ():
+        where = FAILED_RESULTS if failed else ALL_RESULTS
+        for line in case_lines(here.store, report.run, where=where, only=cases) if is_listed else ():
             out(line)
-        print_report(report, as_json=as_json, failed_are_shown=failed)
+        if not cases or as_json:
+            print_report(report, as_json=as_json, failed_are_shown=failed)
 
 
 @runs.command()

@@ -1,4 +1,4 @@
-"""What commands show of runs: a report read back, facts for a list, cases that did not pass."""
+"""What commands show of runs: a report read back, facts for a list, cases with their replies."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from cortex_eval import analysis, reports
 from cortex_eval.cli.options import cut, out, print_json, table, when, width_of
-from cortex_eval.core import RunRecord
+from cortex_eval.core import InputError, Reply, Result, RunRecord, to_json
 from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.storage import Store
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:  # their rooms are imported when they are needed
 WIDTH = 80
 NARROWEST = 6
 """Columns that the name of a suite or a target has at least."""
+TEXT_SHOWN, MOST_SHOWN = 200, 2_000
+"""Characters of a text in a list of cases, and of a case that was asked for; an error is never cut sooner."""
+ALL_RESULTS, FAILED_RESULTS = "r.state != 'pending'", "r.state NOT IN ('passed', 'pending')"
+"""Which results are shown, as the store reads them."""
 
 
 def gate_of(record: RunRecord) -> GateSettings:
@@ -69,7 +74,8 @@ def run_facts(record: RunRecord) -> dict[str, Any]:  # Any: JSON
         "target": " ".join(filter(None, (record.target_name, record.target_version))),
         "status": record.status,
         "paused": record.paused or None,
-        "cases": record.cases * record.repeats,
+        "cases": record.cases,
+        "repeats": record.repeats,
         "score": record.summary.get("totals", {}).get("overall_score"),
         "verdict": record.summary.get("gate", {}).get("verdict"),
     }
@@ -79,7 +85,7 @@ def run_table(facts: Sequence[dict[str, Any]]) -> str:  # Any: JSON
     """What `run_facts` found as a table that fits a terminal: the names give way to what came of a run."""
     outcomes = [_outcome(each) for each in facts]
     columns = [["id", *(each["id"] for each in facts)], ["2026-01-31 12:00"], outcomes]
-    columns.append(["cases", *(str(each["cases"]) for each in facts)])
+    columns.append(["cases", *map(_cases, facts)])
     room = WIDTH - sum(max(map(len, column)) for column in columns) - 5 * len("  ")
     widths = _shared(room, *(max(width_of(each[name]) for each in facts) for name in ("suite", "target")))
     rows = [
@@ -88,7 +94,7 @@ def run_table(facts: Sequence[dict[str, Any]]) -> str:  # Any: JSON
             when(each["started"]),
             cut(each["suite"], widths[0]),
             cut(each["target"], widths[1]),
-            str(each["cases"]),
+            _cases(each),
             outcome,
         ]
         for each, outcome in zip(facts, outcomes, strict=True)
@@ -106,6 +112,11 @@ def _shared(room: int, first: int, second: int) -> tuple[int, int]:
     return (room - second, second) if second <= half else (half, half)
 
 
+def _cases(fact: Mapping[str, Any]) -> str:  # Any: JSON
+    """How many, and how often each is asked where that is more than once."""
+    return f"{fact['cases']} × {fact['repeats']}" if fact["repeats"] > 1 else str(fact["cases"])
+
+
 def _outcome(fact: Mapping[str, Any]) -> str:  # Any: JSON
     """Score and verdict of a run that was finished, else how it stands."""
     if fact["paused"] and fact["status"] == "paused":
@@ -115,32 +126,68 @@ def _outcome(fact: Mapping[str, Any]) -> str:  # Any: JSON
     return f"{'–' if fact['score'] is None else format(fact['score'], '.3f')} {fact['verdict']}"
 
 
-def failed_lines(store: Store, record: RunRecord) -> Iterator[str]:
-    """Each result that did not pass: what was asked, what came, why it failed."""
-    for result in store.results.read(record.id, where="r.state NOT IN ('passed', 'pending')"):
-        case, reply = result.case, result.reply
-        turn = f" turn {result.turn + 1}" if len(case.turns) > 1 else ""
+def check_cases(store: Store, record: RunRecord, wanted: Sequence[str]) -> None:
+    """`InputError` for a case that the run did not play."""
+    if not wanted:
+        return
+    known = {result.case_id for result in store.results.read(record.id, with_cases=False)}
+    for case_id in wanted:
+        if case_id not in known:
+            near = get_close_matches(case_id, known, n=1, cutoff=0.6)
+            hint = f"Did you mean {near[0]!r}?" if near else f"See them all: cortex runs show {record.id} --replies"
+            raise InputError(f"Run {record.id} has no case {case_id!r}. {hint}")
+
+
+def case_lines(store: Store, record: RunRecord, *, where: str, only: Sequence[str] = ()) -> Iterator[str]:
+    """Results with what was asked, what came, and why it failed; those of the cases `only` whole."""
+    for result in store.results.read(record.id, where=where):
+        if only and result.case_id not in only:
+            continue
+        turn = f" turn {result.turn + 1}" if len(result.case.turns) > 1 else ""
         repeat = f" repeat {result.repeat + 1}" if record.repeats > 1 else ""
         overall = "" if result.overall is None else f"  {result.overall:.2f}"
         yield f"{cut(result.case_id, 50)}{turn}{repeat}  {result.state}{overall}"
-        lines = [("asked", case.input)]
-        if case.expected.answer:
-            lines.append(("expected", case.expected.answer))
-        if reply is not None:
-            lines.append(("replied", reply.text))
-        if result.error is not None:
-            lines.append(("error", f"{result.error.kind}: {result.error.message}"))
-        lines += [
-            (cut(name, 20), f"{_value(score)}  {score.get('reason', '')}")
-            for name, score in result.scores.items()
-            if score.get("passed") is False
-        ]
+        lines = list(_told(result, is_whole=bool(only)))
         width = max(len(name) for name, _ in lines)
         for name, text in lines:
+            kept = MOST_SHOWN if only or name == "error" else TEXT_SHOWN
             yield textwrap.fill(
-                cut(text, 200), 80, initial_indent=f"  {name.ljust(width)}  ", subsequent_indent=" " * (width + 4)
+                cut(text, kept), 80, initial_indent=f"  {name.ljust(width)}  ", subsequent_indent=" " * (width + 4)
             )
         yield ""
+
+
+def _told(result: Result, *, is_whole: bool) -> Iterator[tuple[str, str]]:
+    """What there is to say of one result, each part with its name; `is_whole`: also the scores that passed."""
+    case, reply = result.case, result.reply
+    yield "asked", case.input
+    if case.expected.answer:
+        yield "expected", case.expected.answer
+    if reply is not None:
+        yield "replied", reply.text or "(no text)"
+        yield from _stated(reply)
+    if result.error is not None:
+        yield "error", f"{result.error.kind}: {result.error.message}"
+    for name, score in result.scores.items():
+        if is_whole or score.get("passed") is False:
+            yield cut(name, 20), f"{_value(score)}  {score.get('reason', '')}"
+
+
+def _stated(reply: Reply) -> Iterator[tuple[str, str]]:
+    """What of an answer was read beside its text, so that one sees whether the paths of `reply:` are right."""
+    for name in ("intent", "label", "tool", "language", "transcript", "model"):
+        if (value := getattr(reply, name)) is not None:
+            yield name, str(value)
+    if reply.confidence is not None:
+        yield "confidence", f"{reply.confidence:.2f}"
+    for name in ("entities", "arguments"):
+        if value := getattr(reply, name):
+            yield name, to_json(value).decode()
+    if reply.tool_calls:
+        yield "tool_calls", ", ".join(call.name for call in reply.tool_calls)
+    for name in ("contexts", "citations"):
+        if texts := getattr(reply, name):
+            yield name, f"{len(texts)}: {' / '.join(texts)}"
 
 
 def _value(score: dict[str, Any]) -> str:  # Any: JSON

@@ -324,7 +324,7 @@ def _gate(project: Project, name: str, suite: SuiteModel, request: Request, know
         max_error_rate=model.max_error_rate,
         inconclusive=model.inconclusive,
         baseline=request.baseline or model.baseline,
-        may_lack_baseline=request.baseline is None and model.baseline is not None,
+        may_lack_baseline=request.baseline is None and bool(model.baseline or model.anchor),
         anchor=model.anchor,
         auto=model.auto,
         quarantine=tuple(

@@ -156,9 +156,15 @@ def suite_lines(played: Played) -> list[str]:
         page = next(_pages([played]))
         (report,), (found,) = played.reports, played.findings
         lines = [f"{_INDENT}{played.suite:<12} {_title(report):<15}  {_passed(report)}"]
-        for said in (*_of_this_suite(played.suite, report), *_planted(found)):
+        for said in (*_why_not(report), *_of_this_suite(played.suite, report), *_planted(found)):
             lines += wrapped(said, _DEEPER)
     return [*lines, *surprise_lines(played), f"{_DEEPER}{page}"]
+
+
+def _why_not(report: Report) -> Iterator[str]:
+    """What the gate did not let through."""
+    if report.gate.verdict != "passed":
+        yield visible(verdict_words(report).sentence)
 
 
 def _passed(report: Report) -> str:
@@ -249,8 +255,8 @@ def _as_planted(report: Report, found: Findings) -> str:
     return f"{report.totals.failed - len(found.not_listed)}/{report.totals.failed}"
 
 
-def comparison_lines(versus: Versus) -> list[str]:
-    """What `cortex compare` found, in a few lines: what got worse, and where."""
+def comparison_lines(versus: Versus, played: Played) -> list[str]:
+    """What `cortex compare` found, in a few lines: what got worse, and where; and the page that shows it."""
     (found,) = versus.comparisons
     lines = [f"{_INDENT}{each.name:<15} {_change(each)}" for each in found.regressions]
     lines += [
@@ -260,7 +266,8 @@ def comparison_lines(versus: Versus) -> list[str]:
     broken = ", ".join(part.category for part in found.regressed_categories)
     words = f"{versus.verdict.upper()}  {len(found.newly_broken)} cases fail that version 1 passed"
     words += f", most of them in {broken}. " if broken else ". "
-    return [*lines, *wrapped(f"{words}A build that compares stops here: exit code {versus.exit_code}.", _INDENT)]
+    lines += wrapped(f"{words}A build that compares stops here: exit code {versus.exit_code}.", _INDENT)
+    return [*lines, f"{_DEEPER}{next(_pages([played]))}"]
 
 
 def _change(metric: PairedMetric) -> str:

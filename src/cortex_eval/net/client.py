@@ -246,7 +246,8 @@ def _status_error(response: aiohttp.ClientResponse, content: bytes, url: str) ->
     if status in (301, 302, 303, 307, 308):
         return TargetError(f"{host_of(url)} answered {status} (moved elsewhere); not followed.", kind="redirect")
     if status in (401, 403):
-        return TargetError(f"{host_of(url)} answered {status}: check api_key. It said: {said!r}", kind="auth")
+        told = f"{host_of(url)} answered {status}: check api_key, or headers, of the service. It said: {said!r}"
+        return TargetError(told, kind="auth")
     wait_s = retry_after_s(response.headers.get("Retry-After"), response.headers.get("Date"))
     if status == THROTTLED:
         return TargetError(

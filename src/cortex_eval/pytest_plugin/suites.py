@@ -59,6 +59,15 @@ class Asked:
             fail_under=self.fail_under,
         )
 
+    def of_all_cases(self) -> Asked:
+        """The same, of every case of the suite."""
+        return replace(self, quick=False, category=(), tier=(), tag=(), language=(), limit=None)
+
+    def asks_as(self, other: Asked) -> bool:
+        """Whether a case gets the same reply and the same scores either way: neither choice nor gate matters to it."""
+        mine, others = (replace(each.of_all_cases(), baseline=None, fail_under=None) for each in (self, other))
+        return mine == others
+
 
 class Played(NamedTuple):
     """A suite that was played in this session."""
@@ -71,6 +80,7 @@ class Played(NamedTuple):
 
 
 OUTLINES = pytest.StashKey[dict[Asked, Outline]]()
+SHARED = pytest.StashKey[dict[tuple[Asked, int, bool], tuple["Item", tuple[str, ...] | None]]]()
 PLAYED = pytest.StashKey[dict[str, Played | CortexError]]()
 
 
@@ -196,7 +206,12 @@ def _outline(config: pytest.Config, asked: Asked) -> Outline:
 
 def _played(test: pytest.Item, item: Item) -> Played:
     """The run of this test's suite, which is carried out once: by the first test, of the first worker, that asks."""
-    wanted = _wanted(test, item)
+    shared = test.config.stash.setdefault(SHARED, {})
+    place = (item.asked, item.place, item.case_id is None)
+    if place not in shared:  # a session of many cases is looked through once, not once for each of them
+        found_item = _shared(test, item)
+        shared[place] = found_item, _wanted(test, found_item)
+    item, wanted = shared[place]
     key = hashlib.sha256(repr((astuple(item.asked), item.place, wanted)).encode()).hexdigest()[:16]
     known = test.config.stash.setdefault(PLAYED, {})
     if key not in known:
@@ -210,17 +225,33 @@ def _played(test: pytest.Item, item: Item) -> Played:
     return found
 
 
+def _shared(test: pytest.Item, item: Item) -> Item:
+    """The item whose run has the case of this one: a suite that some test looks at, or else every case asked for."""
+    if item.case_id is None:
+        return item
+    suites = [each for each in _items(test.session) if each.case_id is None and each.place == item.place]
+    whole = [each for each in suites if each.asked == each.asked.of_all_cases() and each.asked.asks_as(item.asked)]
+    alike = [each for each in suites if each.asked == item.asked]
+    return next(iter(whole + alike), item._replace(asked=item.asked.of_all_cases()))
+
+
 def _wanted(test: pytest.Item, item: Item) -> tuple[str, ...] | None:
     """The cases that tests of this session ask for; None: all of them, or the suite as a whole."""
-    found: list[str] = []
-    for other in test.session.items:
-        for each in getattr(getattr(other, "callspec", None), "params", {}).values():
-            if isinstance(each, Item) and each[:2] == item[:2]:
-                if each.case_id is None:
-                    return None
-                found.append(each.case_id)
-    chosen = set(found)
+    if item.case_id is None:
+        return None
+    chosen = {
+        each.case_id
+        for each in _items(test.session)
+        if each.case_id is not None and each.place == item.place and each.asked.of_all_cases() == item.asked
+    }
     return None if chosen >= set(_outline(test.config, item.asked).case_ids) else tuple(sorted(chosen))
+
+
+def _items(session: pytest.Session) -> Iterator[Item]:
+    """What every test of this session stands for."""
+    for test in session.items:
+        params = getattr(getattr(test, "callspec", None), "params", {})
+        yield from (each for each in params.values() if isinstance(each, Item))
 
 
 def _play(config: pytest.Config, item: Item, wanted: tuple[str, ...] | None, key: str) -> Played:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cortex_eval.reports.console import render_console
     from cortex_eval.reports.error_analysis import Fix, render_analysis, render_analysis_markdown, top_fixes
     from cortex_eval.reports.figures import COVERAGE_COLUMNS, coverage_sentence
-    from cortex_eval.reports.files import Format, safe_name, write_artifacts, write_atomically
+    from cortex_eval.reports.files import Format, write_artifacts, write_atomically
     from cortex_eval.reports.github import (
         COMMENT_FILE,
         annotation,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from cortex_eval.reports.html import html_chunks, is_quick_run, render_html
     from cortex_eval.reports.html_list import ListedCases
+    from cortex_eval.reports.html_parts import safe_name
     from cortex_eval.reports.junit import cases_of, junit_chunks, missed_scores, outcome_of
     from cortex_eval.reports.machine import (
         Dialect,
@@ -133,7 +134,7 @@ _HOMES = {
     "render_versus_markdown": "versus",
     "report_annotations": "github",
     "row_bytes": "machine",
-    "safe_name": "files",
+    "safe_name": "html_parts",
     "seed_row": "machine",
     "step_outputs": "github",
     "step_summary": "github",

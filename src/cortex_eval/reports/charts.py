@@ -12,6 +12,8 @@ from cortex_eval.reports.words import moment, number
 WIDTH, HEIGHT = 420, 170
 RUNS_DRAWN = 40
 """The newest runs of a trend; the table has them all."""
+LABEL_PX, LINE_PX = 34, 14
+"""What a short label takes in a chart: its width, its height."""
 _HALF_OPEN = 1e-9
 
 _CONFIG: Spec = {
@@ -57,8 +59,10 @@ def latency_chart(latency: Latency) -> Chart | None:
     top = latency.bins[-1].low + step  # what is beyond shares the last bar
     bars[-1]["b"] = top
     marks = [("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99)]
-    lines = [{"x": min(value, top), "name": name} for name, value in marks]
+    lines: list[dict[str, Any]] = [{"x": min(value, top), "name": name} for name, value in marks]  # Any: as in _points
     most = max(each.count for each in latency.bins)
+    per_px = (top - latency.bins[0].low) / WIDTH
+    heights = _label_heights([each["x"] / per_px for each in lines])
     x: Spec = {"field": "a", "type": "quantitative", "title": "milliseconds", "scale": {"zero": False, "nice": False}}
     x["axis"] = {"values": [each["a"] for each in bars][:: -(-len(bars) // 8)]}  # at most eight labels
     layers: list[Spec] = [
@@ -77,7 +81,7 @@ def latency_chart(latency: Latency) -> Chart | None:
             "encoding": {"x": {"field": "x", "type": "quantitative"}},
         },
         {
-            "data": {"values": [{**each, "y": most * 1.16} for each in lines]},
+            "data": {"values": [{**each, "y": most * high} for each, high in zip(lines, heights, strict=True)]},
             "mark": {"type": "text", "align": "left", "dx": 4, "color": INK},
             "encoding": {
                 "x": {"field": "x", "type": "quantitative"},
@@ -89,6 +93,15 @@ def latency_chart(latency: Latency) -> Chart | None:
     told = ", ".join(f"{name} {number(value, 'ms')}" for name, value in marks)
     text = f"A histogram of the time to a reply. {told}."
     return Chart(title="Time to a reply", text=text, spec=_spec(layers))
+
+
+def _label_heights(places_px: Sequence[float]) -> list[float]:
+    """How high above the bars the labels of these lines stand: one beside another only where there is room for both."""
+    heights: list[float] = []
+    for index, place in enumerate(places_px):
+        is_near = index > 0 and place - places_px[index - 1] < LABEL_PX
+        heights.append(heights[-1] + 0.14 if is_near else 1.16)
+    return heights
 
 
 def reliability_chart(confidence: Confidence | None) -> Chart | None:
@@ -223,9 +236,11 @@ def speed_chart(trend: Trend | None) -> Chart | None:
         return None
     y: Spec = {"field": "y", "type": "quantitative", "title": "milliseconds"}
     layers: list[Spec] = []
-    for name, points, dash in (("p50", median, [1, 0]), ("p95", slow, [5, 3])):
+    gap_px = (slow[-1]["y"] - median[-1]["y"]) / (max(each["y"] for each in slow) or 1) * HEIGHT
+    apart = max(0.0, (LINE_PX - gap_px) / 2)
+    for name, points, dash, dy in (("p50", median, [1, 0], apart), ("p95", slow, [5, 3], -apart)):
         line = {"type": "line", "color": ACCENT, "strokeWidth": 2, "strokeDash": dash}
-        label = {"type": "text", "align": "left", "dx": 7, "color": INK}
+        label = {"type": "text", "align": "left", "dx": 7, "dy": dy, "color": INK}
         encoding: Spec = {"x": _run_axis(median), "y": y}
         layers.append({"data": {"values": points}, "mark": line, "encoding": {**encoding, "detail": _PART}})
         layers.append(

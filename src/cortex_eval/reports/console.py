@@ -26,6 +26,8 @@ from cortex_eval.reports.words import (
 WIDTH = 80
 CATEGORIES_SHOWN = 8
 ERROR_KINDS_SHOWN = 4
+MESSAGE_SHOWN = 500
+"""Characters of an error message: what it says is what to do, and a page of HTML in it is not."""
 _COLOURS = {"passed": "32", "inconclusive": "33", "regressed": "31", "below": "31", "error": "31"}
 
 
@@ -89,7 +91,9 @@ def _errors(report: Report) -> list[str]:
         message = " ".join(visible(report.error_messages.get(kind, "")).split())
         if any(message in note for note in report.notes):  # a scorer's error, told above
             message = ""
-        lines += _wrapped(f"{turns:,} {visible(kind)}   {message}".rstrip(), indent="  ", hanging="    ")
+        lines += _wrapped(
+            f"{turns:,} {visible(kind)}   {cut(message, MESSAGE_SHOWN)}".rstrip(), indent="  ", hanging="    "
+        )
     rest = len(kinds) - ERROR_KINDS_SHOWN
     return [*lines, f"  … and {rest} more {plural('kind', rest)} of error"] if rest > 0 else lines
 

@@ -8,7 +8,7 @@ from cortex_eval.analysis import CriticalFailure
 
 FAILURES_NAMED = 3
 CASES_NAMED = 3
-_REASON = 80
+_REASON = 120
 
 
 def critical_sentence(failures: Sequence[CriticalFailure]) -> str:

@@ -223,7 +223,7 @@ def top_fixes_lines(report: Report) -> list[str]:
     fixes = top_fixes(report)
     if not fixes:
         return []
-    first = "what is critical first, then " if any(each.is_critical for each in top_patterns(report)) else ""
+    first = "critical first, then " if any(each.is_critical for each in top_patterns(report)) else ""
     lines = ["", f"  Top fixes, {first}by what they would win back of the pass rate"]
     width = max(len(fix.gain) for fix in fixes)
     for fix in fixes:

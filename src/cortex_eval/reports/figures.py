@@ -66,7 +66,8 @@ def latency_sentence(report: Report) -> str | None:
 def confidence_sentence(confidence: Confidence) -> str:
     """How far stated confidence can be trusted, and whether what is off may be chance."""
     high = confidence.ece_if_calibrated_high
-    decimals = 2 if f"{confidence.ece:.2f}" != f"{high:.2f}" else 3
+    # As many digits as it takes to tell the two apart.
+    decimals = next((each for each in range(2, 7) if f"{confidence.ece:.{each}f}" != f"{high:.{each}f}"), 3)
     if confidence.ece <= high:
         judged = f"no more than chance shows (up to {high:.{decimals}f})"
     else:
@@ -80,11 +81,17 @@ def confidence_sentence(confidence: Confidence) -> str:
 
 def mistaken_sentence(name: str, found: Classified, *, limit: int = PAIRS_SHOWN) -> str:
     """The labels that were most often taken for others, and how even the classes fare."""
-    words = f"{name}: macro F1 {found.macro.f1:.2f} over {len(found.confusion):,} classes"
+    words = f"{name}: macro F1 {found.macro.f1:.2f} over {classes_of(found)}"
     pairs = [
         f"{each.expected} as {each.found} {each.count} of {each.of}" for each in mistaken_pairs(found, limit=limit)
     ]
     return f"{words}; {', '.join(pairs)}" if pairs else f"{words}; none"
+
+
+def classes_of(found: Classified) -> str:
+    """How many classes there are, in words."""
+    count = len(found.confusion)
+    return f"{count:,} {'class' if count == 1 else 'classes'}"
 
 
 def hallucination_sentence(name: str, found: Hallucination) -> str:
@@ -128,9 +135,11 @@ def expectation_limit(each: Expectation) -> str:
 
 def coverage_sentence(coverage: Coverage) -> str:
     """How much of the matrix is tried out."""
-    rows = f"{len(coverage.rows):,} {'intents' if coverage.by == 'intent' else 'categories'}"
+    count = len(coverage.rows)
+    several = "intents" if coverage.by == "intent" else "categories"
+    rows = f"{count:,} {several if count != 1 else 'intent' if coverage.by == 'intent' else 'category'}"
     if not coverage.gaps:
-        return f"{rows}, each tried in all {len(KINDS)} ways"
+        return f"{rows}, {'each ' if count != 1 else ''}tried in all {len(KINDS)} ways"
     return f"{coverage.gaps:,} of {coverage.cells:,} cells empty ({rows} × {len(KINDS)} ways to ask)"
 
 

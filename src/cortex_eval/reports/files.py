@@ -15,6 +15,7 @@ from cortex_eval.datasets import atomic_file
 from cortex_eval.reports.error_analysis import render_analysis_markdown
 from cortex_eval.reports.html import html_chunks
 from cortex_eval.reports.html_list import ListedCases
+from cortex_eval.reports.html_parts import safe_name, subject_of
 from cortex_eval.reports.machine import Dialect, ResultLines, csv_chunks, json_chunks, jsonl_chunks
 from cortex_eval.reports.words import moment
 
@@ -29,6 +30,8 @@ _NAMES: dict[Format, str] = {
     "parquet": "evaluation_{stamp}.parquet",
     "analysis": "error_analysis_{stamp}.md",
 }
+_PLAIN_PAGE = re.compile(r"report_\d{8}_\d{6}\.html")
+_SUBJECT = b'<meta name="cortex-subject" content="%b">'
 _LOOKED_AT = 65_536
 """Bytes at either end of a file in which the run that it belongs to is named."""
 
@@ -46,8 +49,9 @@ def write_artifacts(
     """Write the report in these formats, and give back the files in the order asked for.
 
     A run's own earlier files are replaced; those of another run of the same second are left alone, and this run's get
-    the target's name, then a number, behind the time. `lines` holds the result rows, if they were taken down already;
-    `noted` what a quick page says of the cases.
+    the target's name, then a number, behind the time. A page has its suite and target there too where the folder has
+    pages of others. `lines` holds the result rows, if they were taken down already; `noted` what a quick page says of
+    the cases.
     """
     wanted = _checked(formats)
     folder = Path(folder)
@@ -100,11 +104,6 @@ def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
         raise StorageError(_not_writable(path, error)) from error
 
 
-def safe_name(text: str) -> str:
-    """A target's name as part of a file name."""
-    return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip(".-")[:60] or "target"
-
-
 def _checked(formats: Iterable[str]) -> list[Format]:
     known: Sequence[Format] = get_args(Format)
     asked = list(dict.fromkeys(formats))
@@ -119,9 +118,24 @@ def _free_paths(report: Report, folder: Path, formats: Sequence[Format]) -> list
     target = safe_name(report.run.target_name)
     for stamp in _stamps(report, target):
         names = {form: _NAMES[form].format(stamp=stamp, target=target) for form in formats}
+        if "html" in names:
+            names["html"] = _page_name(report, folder, names["html"])
         if all(form == "jsonl" or _is_free(folder / name, report.run.id) for form, name in names.items()):
             return [folder / names[form] for form in formats]
     raise AssertionError("the stamps never end")
+
+
+def _page_name(report: Report, folder: Path, plain: str) -> str:
+    """The plain name, or one that tells the page from those of other suites and targets in this folder."""
+    pages = sorted(each.name for each in folder.glob("report_*.html"))
+    if not pages or plain in pages:  # the run's own, or one that is not free
+        return plain
+    subject = subject_of(report)
+    is_shared = any(not _PLAIN_PAGE.fullmatch(name) for name in pages)
+    if not is_shared:
+        with (folder / pages[-1]).open("rb") as newest:
+            is_shared = _SUBJECT % subject.encode() not in newest.read(_LOOKED_AT)
+    return plain.replace(".html", f"_{subject}.html") if is_shared else plain
 
 
 def _stamps(report: Report, target: str) -> Iterator[str]:

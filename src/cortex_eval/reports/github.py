@@ -83,7 +83,7 @@ def comment_marker(suite: str) -> str:
 
 
 def render_comment(reports: Sequence[Report]) -> str:
-    """A comment for a pull request: the verdict, every metric of the baseline beside this run's, what broke and failed."""
+    """A comment for a pull request: the verdict, every metric beside the baseline's, what broke and what failed."""
     suite = reports[0].run.suite
     worst = max(reports, key=lambda report: report.exit_code)
     lines = [comment_marker(suite), f"### Cortex: {TITLES[worst.gate.verdict]}, {as_code(suite)}", ""]

@@ -24,7 +24,7 @@ from cortex_eval.reports.html_insights import (
     trend_section,
 )
 from cortex_eval.reports.html_list import ListedCases, cases_section
-from cortex_eval.reports.html_parts import label_of, section, table
+from cortex_eval.reports.html_parts import label_of, section, subject_of, table
 from cortex_eval.reports.text import as_html
 from cortex_eval.reports.words import (
     counted_cases,
@@ -112,7 +112,8 @@ def _head(report: Report) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f'<meta name="cortex-run" content="{as_html(report.run.id)}">\n<link rel="icon" href="data:,">\n'
+        f'<meta name="cortex-run" content="{as_html(report.run.id)}">\n'
+        f'<meta name="cortex-subject" content="{subject_of(report)}">\n<link rel="icon" href="data:,">\n'
         f"<title>{title}</title>\n<style>{style}</style>\n</head>\n"
     )
 

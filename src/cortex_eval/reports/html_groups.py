@@ -137,7 +137,7 @@ def _expectations_section(report: Report) -> str:
             shown += f' <span class="flat">[{low}, {high}]</span>'
         sign = _SIGNS[each.comparison]
         rows += (
-            f"<tr><th scope=row>{name_as_html(each.name)}</th><td class=n>{shown}</td>"
+            f"<tr><th scope=row>{name_as_html(label_of(each.name))}</th><td class=n>{shown}</td>"
             f"<td class=n>{sign} {number(each.limit, each.unit)}</td><td>{_outcome(each)}</td></tr>"
         )
     if not rows:
@@ -149,7 +149,7 @@ def _expectations_section(report: Report) -> str:
 
 
 def _hope(each: Expectation) -> str:
-    return f"{name_as_html(each.name)} {_SIGNS[each.comparison]} {number(each.limit, each.unit)}"
+    return f"{name_as_html(label_of(each.name))} {_SIGNS[each.comparison]} {number(each.limit, each.unit)}"
 
 
 def _outcome(each: Expectation) -> str:

@@ -248,7 +248,12 @@ def latency_section(report: Report, drawn: Drawn) -> str:
     )
     facts = "".join(
         f"<div><dt>{name}</dt><dd>{_ms(value)}</dd></div>"
-        for name, value in (("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99), ("mean", latency.mean))
+        for name, value in (
+            ("p50", latency.p50),
+            ("p95", latency.p95),
+            ("p99", latency.p99),
+            (_mean_label(report), latency.mean),
+        )
     )
     warnings = "".join(
         f'<p class="note"><span class="tag t-warn">! slow</span> {each.over:,} of {each.of:,} replies took more than '
@@ -265,6 +270,13 @@ def _ms(value: float | None) -> str:
     return f"{value:.2f} ms" if value is not None and value < 10 else number(value, "ms")
 
 
+def _mean_label(report: Report) -> str:
+    """The mean of the replies as drawn is not that of a sample weighted to the full mix, which a card shows."""
+    weighted, mean = report.metrics.get("latency_ms"), report.latency_ms.mean
+    is_same = weighted is None or mean is None or abs(weighted.mean - mean) < 0.5
+    return "mean" if is_same else "mean as drawn"
+
+
 def trend_section(report: Report, drawn: Drawn) -> str:
     """How the suite did over its runs; nothing when this is the first one."""
     trend = report.trend
@@ -275,7 +287,7 @@ def trend_section(report: Report, drawn: Drawn) -> str:
         day = moment(point.finished)
         commit = f" <code>{as_html(point.git_commit[:8])}</code>" if point.git_commit else ""
         is_sample = "quick" if point.is_quick else "part" if point.is_partial else ""
-        remarks = [is_sample, "other dataset" if trend.starts_anew(place) else "", point.git_branch]
+        remarks = [is_sample, trend.why_anew(place), point.git_branch]
         shown = "–"
         if point.pass_rate is not None:
             low_high = (
@@ -298,7 +310,7 @@ def trend_section(report: Report, drawn: Drawn) -> str:
         f'<figure class="card chart"><h3>{title}</h3>{drawn[name]}'
         f'<figcaption class="note">{caption}</figcaption></figure>'
         for name, title, caption in (
-            ("trend", "Pass rate", "The band is the 95 % interval; the line breaks where the dataset changed."),
+            ("trend", "Pass rate", "The band is the 95 % interval; the line breaks where cases or scoring changed."),
             (
                 "stability",
                 "Test stability",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
+from cortex_eval.analysis import Report
 from cortex_eval.reports.text import as_html
 
 LABELS = {
@@ -15,13 +17,26 @@ LABELS = {
     "entities": "Entity F1",
     "tool": "Tool accuracy",
 }
-"""Metrics by the names that people know them by; the others keep their own."""
-_KINDS = {"high": "t-fail", "medium": "t-warn", "low": "t-none"}
+"""Metrics by the names that people know them by; the others have their own, in words."""
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
+_KINDS = {"critical": "t-fail", "high": "t-fail", "medium": "t-warn", "low": "t-none"}
+
+
+def safe_name(text: str) -> str:
+    """A name of a suite or a target as part of a file name."""
+    return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip(".-")[:60] or "target"
+
+
+def subject_of(report: Report) -> str:
+    """What a page is about, as part of a file name: the suite, and the target where that has another name."""
+    names = dict.fromkeys(safe_name(each) for each in (report.run.suite, report.run.target_name))
+    return "_".join(names)
 
 
 def label_of(metric: str) -> str:
     """The name of a metric as a reader knows it; not yet HTML."""
-    return LABELS.get(metric, metric)
+    plain = metric.replace("_", " ").capitalize() if _IDENTIFIER.fullmatch(metric) else metric
+    return LABELS.get(metric, plain)
 
 
 def section(title: str, content: str, *, is_wide: bool = True, anchor: str = "", lead: str = "") -> str:

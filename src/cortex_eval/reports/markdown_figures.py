@@ -5,6 +5,7 @@ from __future__ import annotations
 from cortex_eval.analysis import KINDS, Confidence, Coverage, Parity, Report, mistaken_pairs
 from cortex_eval.reports.figures import (
     COVERAGE_COLUMNS,
+    classes_of,
     confidence_sentence,
     coverage_sentence,
     expectation_limit,
@@ -87,7 +88,7 @@ def _mistaken(report: Report) -> list[str]:
         accuracy = f"{found.accuracy:.2f} {_interval(found.low, found.high)} ({found.correct:,}/{found.scored:,})"
         means = f"macro F1 {found.macro.f1:.2f}, weighted F1 {found.weighted.f1:.2f}"
         lines += [f"## Mistaken for each other: {as_code(name)}", ""]
-        lines += [f"Accuracy {accuracy}, {means}, {len(found.confusion):,} classes.", ""]
+        lines += [f"Accuracy {accuracy}, {means}, {classes_of(found)}.", ""]
         pairs = mistaken_pairs(found, limit=PAIRS_SHOWN)
         if pairs:
             lines += ["| Expected | Taken for | Times | Share | 95 % interval |", "|---|---|---:|---:|---|"]

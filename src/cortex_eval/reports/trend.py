@@ -13,6 +13,7 @@ WIDTH = 80
 BARS = "▁▂▃▄▅▆▇█"
 NO_VALUE, BREAK = "·", "│"
 MARKS = {"q": "a sample, weighted to the full mix", "p": "not every case", "i": "imported"}
+ANEW = {"other dataset": "the dataset is another one", "scored in another way": "scorers or passing_threshold differ"}
 OF_POINTS = ("stability", "error_rate", "flaky", "latency_p50", "latency_p95")
 """Figures of a run that are no metrics of its report."""
 
@@ -85,11 +86,14 @@ def _figures(trend: Trend, metric: str | None) -> list[str]:
 
 
 def _bars(trend: Trend, names: Sequence[str]) -> Iterator[str]:
-    """From the first to the last value of each figure, and the way between."""
+    """From the first to the last value of each figure, and the way between; over whole runs, if there are any."""
     width = max((len(name) for name in names), default=0)
+    has_whole = any(point.is_whole for point in trend.points)
     for name in names:
-        figures = [figure_at(point, name) for point in trend.points]
+        figures = [figure_at(point, name) if point.is_whole or not has_whole else None for point in trend.points]
         known = [figure for figure in figures if figure is not None]
+        if not known:  # only samples have it
+            continue
         ends = [_number(each) for each in (known[0], known[-1])]
         span = f"{ends[0]} → {ends[1]}" if len(known) > 1 else ends[0]
         bars = sparkline(trend, [each.mean if each else None for each in figures])
@@ -116,8 +120,8 @@ def _table(trend: Trend, metric: str | None) -> Iterator[str]:
         if point.git_branch and point.git_branch != branch:
             branch = point.git_branch
             yield cut(f"  on branch {visible(branch)}", WIDTH)
-        if trend.starts_anew(place):
-            yield "  the dataset is another one from here on: not one line with what is above"
+        if why := trend.why_anew(place):
+            yield f"  {ANEW[why]} from here on: not one line with what is above"
         yield _row(row, widths, columns)
 
 

@@ -117,7 +117,9 @@ def _console_categories(found: Comparison) -> list[str]:
         )
         for each in moved[:CATEGORIES_SHOWN]
     ]
-    lines = ["", f"  {moved[0].metric.name} by category, what got worse first", *_aligned(rows)]
+    is_worse = any(each.newly_broken or (each.metric.diff or 0) < 0 for each in moved)
+    title = f"  {moved[0].metric.name} by category{', what got worse first' if is_worse else ''}"
+    lines = ["", title, *_aligned(rows)]
     rest = len(moved) - CATEGORIES_SHOWN
     return [*lines, f"  … and {rest} more"] if rest > 0 else lines
 

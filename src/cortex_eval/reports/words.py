@@ -20,12 +20,12 @@ TITLES: dict[Verdict, str] = {
     "inconclusive": "Inconclusive",
 }
 ADJUSTED_P = (
-    "Adjusted p: how often so large a change for the worse would come by chance if nothing had changed, made larger for "
-    "all the metrics that are tested together (Holm)."
+    "Adjusted p: how often so large a change for the worse would come by chance if nothing had changed, made larger "
+    "for all the metrics that are tested together (Holm)."
 )
 HOW_TO_STOP = (
-    "Whether that is chance cannot be told, and the exit code is 0. To stop a release here: `inconclusive: fail` or "
-    "`mode: strict` under gate:, or the tag `critical` on cases that must not break"
+    "Whether that is chance cannot be told, and the exit code is 0. To stop a release here, write inconclusive: fail "
+    "or mode: strict under gate:, or tag the cases that must not break as critical"
 )
 NOISE_NAMED = 3
 """Metrics that are perhaps worse, in a sentence; the gate's table has all."""

@@ -41,14 +41,14 @@ class Intent:
         found = squeeze_name(reply.intent) if reply.intent else ""
         labels = {"expected_label": self._label(expected), "found_label": self._label(found)}
         if labels["expected_label"] == labels["found_label"]:
-            stated = f"The intent is {found}" if found else "The reply states no intent"
+            stated = f"The intent is {shorten(reply.intent or '', 60)}" if found else "The reply states no intent"
             return Score(name="intent", value=1.0, reason=f"{stated}, as expected.", evidence=labels)
         if not found:
-            reason = f"The reply states no intent; expected {expected}."
+            reason = f"The reply states no intent; expected {case.expected.intent}."
             return Score(name="intent", value=0.0, reason=reason, evidence=labels)
         credit = self._credit(expected, found)
         note = f" It is near, for a credit of {credit:g}." if credit else ""
-        reason = f"The intent is {shorten(found, 60)}; expected {expected}.{note}"
+        reason = f"The intent is {shorten(reply.intent or '', 60)}; expected {case.expected.intent}.{note}"
         return Score(name="intent", value=credit, reason=reason, evidence=labels)
 
     def _label(self, name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 from pathlib import Path
 
@@ -53,6 +54,12 @@ def _full(path: Path) -> Passing:
 
 def broken(path: Path, error: Exception) -> StorageError:
     """The error for a store that cannot be used: what, where, what to do."""
+    if not os.path.exists(path):  # noqa: PTH110  # Path.exists raises where a folder may not be looked into
+        why = getattr(error, "strerror", None) or error
+        return StorageError(
+            f"The store {path} cannot be made: {why}. Make {path.parent} a folder that can be written to, "
+            "or name another file under database.path."
+        )
     return StorageError(
         f"The store {path} cannot be used: {error}. What was stored before is untouched. "
         f"Keep a copy (cp {path} {path}.backup), then restore one that works or name another file under database.path."

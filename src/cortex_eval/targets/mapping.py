@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr, to_json
 from cortex_eval.targets.base import Conversation
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 PATH_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]|\['([^']+)'\]")
+
+DIVIDED = re.compile(r"(\$.*?)\s*/\s*(\d+(?:\.\d+)?)\s*")
 
 EVERY = None
 """The step `[*]`."""
@@ -36,13 +38,15 @@ READABLE = tuple(
 )
 READABLE_SET = frozenset(READABLE)
 LISTS = ("contexts", "citations", "tool_calls")
-_WANTED = {
+NUMBERS = ("confidence", "parse_time_ms", "first_token_ms")
+_WANTED: Mapping[Any, str] = {dict: "an object", bool: "true or false", str: "a text", (int, float): "a number"}
+_GIVEN: Mapping[type, str] = {
     dict: "an object",
+    list: "a list",
     bool: "true or false",
     str: "a text",
-    (int, float): "a number",
+    type(None): "null",
 }
-_PATH_EXAMPLES = {list: "one item of it ({path}[0]), or text in each of them ({path}[*].text)", dict: "a field of it ({path}.text)"}
 
 
 def check_template(template: object, *, field: str, also: tuple[str, ...] = ()) -> None:
@@ -97,10 +101,13 @@ def sendable(turns: Conversation, *, user_id: str) -> dict[str, Any]:
 
 
 class Path:
-    """Where in an answer a value is: `$.answer`, `$.sources[*].text`, `$['a b'][0]`."""
+    """Where in an answer a value is: `$.answer`, `$.sources[*].text`, `$['a b'][0]`; a number may be `$.pct / 100`."""
 
     def __init__(self, text: str, *, field: str) -> None:
+        text, divisor = _divided(text, field)
         self.text = text
+        self.divisor = divisor
+        """What a number that is there is divided by; 1: it stays as it is."""
         self._steps: list[str | int | None] = []
         rest = text.removeprefix("$")
         position = 0
@@ -113,6 +120,11 @@ class Path:
             name, index, quoted = match.groups()
             self._steps.append(EVERY if index == "*" else int(index) if index else name or quoted)
             position = match.end()
+
+    @property
+    def has_wildcard(self) -> bool:
+        """Whether it leads to several values, as `$.messages[*].text` does."""
+        return EVERY in self._steps
 
     def find(self, value: Any) -> Any:
         """What is there; `KeyError` when nothing is."""
@@ -136,6 +148,16 @@ class Path:
                 yield self._find(each, start)
 
 
+def _divided(text: str, field: str) -> tuple[str, float]:
+    """The path without the number that its value is divided by, and that number."""
+    match = DIVIDED.fullmatch(text)
+    if match is None:
+        return text, 1.0
+    if float(match[2]) == 0 or field.rpartition(".")[2] not in NUMBERS:
+        raise InputError(f"{field}: only {', '.join(NUMBERS)} can be divided, and by more than 0, not {text!r}.")
+    return match[1], float(match[2])
+
+
 def compile_paths(mapping: Mapping[str, str], *, field: str) -> dict[str, Path]:
     """The paths of a `reply:` block; unknown reply fields are InputErrors that offer the nearest one."""
     for name in mapping:
@@ -150,7 +172,11 @@ def read_plain_reply(body: Any, *, where: str) -> Reply:
         keys = sorted(body) if isinstance(body, dict) else type(body).__name__
         raise TargetError(f"{where} gave no 'text'; it gave {short_repr(keys, 200)}.", kind="missing_field")
     names = body.keys() & READABLE_SET
-    found = {name: _fit(name, body[name], where) for name in names if body[name] is not None or name == "text"}
+    found = {
+        name: _fit(name, body[name], _Place(where, f"$.{name}"))
+        for name in names
+        if body[name] is not None or name == "text"
+    }
     return Reply(**found, raw=body if len(names) < len(body) else None)
 
 
@@ -168,36 +194,93 @@ def read_reply(body: Any, paths: Mapping[str, Path], *, where: str) -> Reply:
                 ) from None
             continue
         if value is not None or name == "text":
-            found[name] = _fit(name, value, where)
+            found[name] = _fit(name, value, _Place(where, path.text, path.divisor, path.has_wildcard))
     return Reply(**found, raw=body)
 
 
-def _fit(name: str, value: Any, where: str) -> Any:
+class _Place(NamedTuple):
+    """Where a value was found."""
+
+    where: str
+    """The address of the service, or the name of the program."""
+    path: str
+    divisor: float = 1.0
+    has_wildcard: bool = False
+
+
+def _fit(name: str, value: Any, place: _Place) -> Any:
     """The value as the reply holds it; `TargetError` when it cannot be that."""
     if name == "text" and isinstance(value, str):
         return value
+    if name == "text" and place.has_wildcard and isinstance(value, list) and all(isinstance(v, str) for v in value):
+        return "\n".join(value)
     if name in LISTS:
         items = value if isinstance(value, list) else [value]
         if name == "tool_calls":
-            return tuple(_tool_call(item, where) for item in items)
+            return tuple(_tool_call(item, place) for item in items)
         return tuple(_as_text(item) for item in items)
     if name in ("entities", "arguments"):
-        return _expect(value, dict, name, where)
-    if name in ("confidence", "parse_time_ms", "first_token_ms"):
-        return float(_expect(value, (int, float), name, where))
+        return _expect(value, dict, name, place)
+    if name in NUMBERS:
+        number = float(_expect(value, (int, float), name, place)) / place.divisor
+        if name == "confidence" and not 0 <= number <= 1:
+            raise _no_confidence(number, place)
+        return number
     if name == "llm_invoked":
-        return _expect(value, bool, name, where)
-    return _expect(value, str, name, where)
+        return _expect(value, bool, name, place)
+    return _expect(value, str, name, place)
 
 
-def _tool_call(item: Any, where: str) -> ToolCall:
+def _tool_call(item: Any, place: _Place) -> ToolCall:
     if isinstance(item, str):
         return ToolCall(name=item)
-    name = _expect(item, dict, "tool_calls", where).get("name")
-    return ToolCall(name=_expect(name, str, "tool_calls.name", where), arguments=item.get("arguments"))
+    name = _expect(item, dict, "tool_calls", place).get("name")
+    return ToolCall(name=_expect(name, str, "tool_calls.name", place), arguments=item.get("arguments"))
 
 
-def _expect(value: Any, kind: type | tuple[type, ...], name: str, where: str) -> Any:
+def _expect(value: Any, kind: type | tuple[type, ...], name: str, place: _Place) -> Any:
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
         return value
-    raise TargetError(f"{where} gave {short_repr(value)} as {name}, which cannot be that.", kind="wrong_type")
+    given = _GIVEN.get(type(value), "a number")
+    raise TargetError(
+        f"reply.{name} must be {_WANTED[kind]}, and {place.path} is {given} in the answer of {place.where}. "
+        f"{_remedy(value, name, place)} It gave: {short_repr(value)}",
+        kind="wrong_type",
+    )
+
+
+def _remedy(value: Any, name: str, place: _Place) -> str:
+    """How to point a path at what can be used."""
+    if isinstance(value, list) and value:
+        every = place.path if place.has_wildcard else f"{place.path}[*]"
+        inner = _step_to_text(value[0])
+        if name == "text":
+            one = "" if place.has_wildcard else f" at one of it ({place.path}[0]{inner}), or"
+            return f"Point reply.text{one} at the texts in it ({every}{inner}), which are then joined by newlines."
+        return f"Point reply.{name} at one of it, such as {place.path}[0]{inner}."
+    if isinstance(value, dict) and (inner := _step_to_text(value)):
+        return f"Point reply.{name} at a field of it, such as {place.path}{inner}."
+    return f"Point reply.{name} of the project file at another field{'.' if name == 'text' else ', or leave it out.'}"
+
+
+def _step_to_text(value: Any) -> str:
+    """The step from an object or a list to the longest text in it; empty: there is none, or it is text itself."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    texts = {key: len(each) for key, each in items if isinstance(each, str)}
+    if not texts:
+        return ""
+    longest = max(texts, key=texts.__getitem__)
+    return f"[{longest}]" if isinstance(longest, int) else f".{longest}"
+
+
+def _no_confidence(number: float, place: _Place) -> TargetError:
+    remedy = (
+        f'If it is a percentage, write reply: {{confidence: "{place.path} / 100"}}.'
+        if place.divisor == 1 and 1 < number <= 100
+        else "Point reply.confidence at another field, or leave it out."
+    )
+    return TargetError(
+        f"reply.confidence must be a number from 0 to 1, and {place.path} gives {number:g} in the answer of "
+        f"{place.where}. {remedy}",
+        kind="wrong_type",
+    )

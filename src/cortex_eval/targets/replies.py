@@ -78,6 +78,8 @@ def checked(reply: Reply, *, whose: str) -> Reply:
     """The same reply, if it can be stored: of the right types, not too large, and JSON all through."""
     if not isinstance(reply.text, str):
         raise bad_return(f"{whose} gave a text that is {type(reply.text).__name__}, not str.")
+    if reply.confidence is not None and not 0 <= reply.confidence <= 1:
+        raise _no_confidence(reply.confidence, whose)
     try:
         size = len(to_json(reply))
     except (TypeError, ValueError, RecursionError) as error:  # orjson's own error is a TypeError
@@ -108,6 +110,8 @@ def _part(name: str, value: Any, whose: str) -> Any:  # Any: checked here
     if name in _TEXTS and isinstance(value, str):
         return value
     if name in _NUMBERS and isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        if name == "confidence" and not 0 <= value <= 1:
+            raise _no_confidence(value, whose)
         return float(value)
     if name in _MAPPINGS and isinstance(value, Mapping):
         return dict(value)
@@ -162,6 +166,11 @@ def _usage(value: Mapping[str, Any], whose: str) -> Usage:
     if cost is not None and not isinstance(cost, Money):
         raise _wrong("usage", value, whose)
     return Usage(**counts, cost=cost)
+
+
+def _no_confidence(value: float, whose: str) -> TargetError:
+    remedy = " Divide a percentage by 100." if 1 < value <= 100 else ""
+    return bad_return(f"{whose} gave a confidence of {value:g}; it must be a number from 0 to 1.{remedy}")
 
 
 def _wrong(name: str, value: object, whose: str) -> TargetError:
