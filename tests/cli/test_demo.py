@@ -43,8 +43,10 @@ def test_the_tour_shows_every_project_and_what_was_planted_and_reaches_for_loopb
     assert len(lines) <= 120
     assert max(len(line) for line in lines if not line.startswith("    cortex-demo")) <= 80
     assert {f"{number}  {act.title}" for number, act in enumerate(TOUR, 1)} <= set(lines)
-    for suite in ("chatbot", "rag", "translation", "bioagent", "support", "adversarial"):
-        assert re.search(rf"^  {suite} +PASSED +\d+/\d+ passed, score 0\.\d\d \[0\.\d\d, ", shown, re.MULTILINE), suite
+    below, passed = ("chatbot", "rag", "adversarial"), ("translation", "bioagent", "support")
+    for suite, verdict in [*((each, "BELOW THRESHOLD") for each in below), *((each, "PASSED") for each in passed)]:
+        line = rf"^  {suite} +{verdict} +\d+/\d+ passed, score 0\.\d\d \[0\.\d\d, "
+        assert re.search(line, shown, re.MULTILINE), suite
     assert re.search(r"chrF on Hindi: \d\d \[\d\d, \d\d\] over 37 texts", shown)
     assert "misses red flags (2)" in shown
     assert re.search(

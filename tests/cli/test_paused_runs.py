@@ -29,7 +29,7 @@ def test_F14_a_dead_target_pauses_the_run_with_one_reason_and_the_way_on(clinic)
     assert done.code == 3
     (run,) = project.cortex("runs", "list", "--json").json
     told = last_lines(done.out)
-    assert told.startswith("ERROR paused: target_unavailable: chatbot did not recover within 0 s")
+    assert told.startswith("ERROR Paused: target_unavailable: chatbot did not recover within 0 s")
     assert told.endswith(f"Run {run['id']} saved. Go on: cortex run --resume {run['id']}")
     assert done.out.count("target_unavailable") == 1
     assert max(map(len, done.out.splitlines())) <= 80
@@ -38,7 +38,7 @@ def test_F14_a_dead_target_pauses_the_run_with_one_reason_and_the_way_on(clinic)
     listed = project.cortex("runs", "list").out
     assert listed.rstrip().endswith("paused: target_unavailable")
     assert max(map(len, listed.splitlines())) <= 80
-    assert "paused: target_unavailable" in project.cortex("runs", "show", "latest").out
+    assert "Paused: target_unavailable" in project.cortex("runs", "show", "latest").out
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_a_budget_pauses_the_run_and_a_larger_one_ends_it_with_every_call_counte
 
     assert done.code == 3
     told = last_lines(done.out)
-    assert told.startswith("ERROR paused: budget: The budget is used up (budget_calls: 4 calls).")
+    assert told.startswith("ERROR Paused: budget: The budget is used up (budget_calls: 4 calls).")
     assert "only 4 of 10 cases were finished" in told
     assert "Go on: cortex run --resume" in told
     assert "(4 of 10 cases) → chatbot" in done.out

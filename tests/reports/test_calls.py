@@ -143,5 +143,5 @@ def test_a_paused_run_says_so_first_and_how_to_go_on():
     text = render_console(made_report(simple_results(4), run=run, is_partial=True))
 
     assert "triage.jsonl (4 of 9 cases) → helpdesk 2.3" in text
-    assert "ERROR  paused: target_auth: helpdesk answered 401. (only 4 of 9 cases were" in text
+    assert "ERROR  Paused: target_auth: helpdesk answered 401. (only 4 of 9 cases were" in text
     assert text.rstrip().endswith("Go on: cortex run --resume 7f3a")

@@ -34,7 +34,8 @@ def _shown(page):
 
 
 def _waits_for(page, count):
-    page.wait_for_function(f"document.querySelectorAll('details.case').length === {count}")
+    expect = pytest.importorskip("playwright.sync_api").expect
+    expect(page.locator("details.case")).to_have_count(count)  # the page lets nobody evaluate strings, so none is
 
 
 def test_chips_and_lists_filter_and_their_state_is_in_the_address(page_file):

@@ -137,7 +137,7 @@ def _as_sentence(check: Check, report: Report) -> str:
     """A reason with a capital letter and a full stop; the name of a metric stays as the project file spells it."""
     reason = check.reason.rstrip(".")
     first = reason.partition(" ")[0]
-    is_name = "_" in first or first in report.metrics or first in report.unscored or first == check.name
+    is_name = "_" in first or first.endswith(":") or first in {*report.metrics, *report.unscored, check.name}
     return f"{reason if is_name else reason[:1].upper() + reason[1:]}."
 
 
