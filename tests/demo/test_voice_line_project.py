@@ -67,7 +67,7 @@ async def play(project: Path, line: VoiceLine | HealthcareServices, patch: pytes
     return await play_suite(project, "voice", **given)
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # a minute; six of these calls are made by the test of the tour
 @needs_speech
 async def test_real_calls_fail_where_the_list_of_weaknesses_says_so(
     project: Path, monkeypatch: pytest.MonkeyPatch

@@ -24,7 +24,7 @@ LIST_BYTES = 5_000_000
 PACKED_BYTES = 7_500_000
 """All three together keep the file below 15 MB, whatever is in the cases."""
 LISTED_AFTER_A_QUICK_RUN = 2_000
-"""Of those that passed: `cortex report` lists them all."""
+"""Of those with a problem, and of those that passed: `cortex report` lists them all."""
 PACKED_AFTER_A_QUICK_RUN = 300
 SAMPLE_AFTER_A_QUICK_RUN = 20
 """Of those that passed."""
@@ -96,7 +96,7 @@ class ListedCases:
         self.seen += 1
         is_problem = case.state in ("error", "failed")
         kept = self._problems if is_problem else self._others
-        most = LISTED if is_problem or self.is_full else LISTED_AFTER_A_QUICK_RUN
+        most = LISTED if self.is_full else LISTED_AFTER_A_QUICK_RUN
         if len(kept) >= most or self._list_bytes > LIST_BYTES:
             return
         said = cut(redact(asked_at(case.telling)[0] or ""), ASKED_SHOWN)
