@@ -16,6 +16,13 @@ from cortex_eval.testing import ScriptedService
 sys.path.insert(0, str(Path(__file__).parents[1] / "config"))  # for the project files that both rooms' tests use
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever starts the installed command takes a second or more: not for `make check`."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and {"folder", "clinic"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     root = tmp_path / "project"
