@@ -105,7 +105,7 @@ class _Play:
                         self.board = Scoreboard(self.plan.scorers, group, passing_threshold=self.plan.passing_threshold)
                         self.slots = min(self.plan.at_once, self.progress.total)
                         for _ in range(self.slots):
-                            group.create_task(self._slot(group))
+                            group.create_task(self._slot())
                 finally:
                     for task in watching:
                         task.cancel()
@@ -126,7 +126,7 @@ class _Play:
         self.asker.uses_cache = False
         return bool(wanted)
 
-    async def _slot(self, group: asyncio.TaskGroup) -> None:
+    async def _slot(self) -> None:
         """One place at the target, taken by case after case; a verdict never holds it."""
         while (waiting := await self._next_case()) is not None:
             await self.backlog.acquire()
@@ -144,16 +144,16 @@ class _Play:
             if answered is None:
                 self.backlog.release()
             else:
-                group.create_task(self._score_turns(case, answered))
+                self.board.soon(self._score_turns, case, answered)
             if self.doubts and not self.asker.line.is_in_doubt:
-                await self._settle_doubts(group)
+                await self._settle_doubts()
         self.slots -= 1
         if self.doubts and not self.slots and not self.stop.drain.is_set():
             self.slots += 1  # the last one looks after what is left
-            await self._settle_doubts(group)
-            await self._slot(group)
+            await self._settle_doubts()
+            await self._slot()
 
-    async def _settle_doubts(self, group: asyncio.TaskGroup) -> None:
+    async def _settle_doubts(self) -> None:
         """The target answers again, or nothing is left to ask: what failed before is asked again, or is an error."""
         doubts, self.doubts = self.doubts, []
         for doubt in doubts:
@@ -164,7 +164,7 @@ class _Play:
                 continue
             await self.asker.save_error(doubt.slot, doubt.error)
             await self.backlog.acquire()
-            group.create_task(self._score_turns(doubt.case, doubt.answered))
+            self.board.soon(self._score_turns, doubt.case, doubt.answered)
 
     async def _next_case(self) -> Waiting | None:
         """The next case that is not done, for whichever slot asks first; None when there is none, or on a stop."""

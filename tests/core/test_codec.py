@@ -26,6 +26,7 @@ from cortex_eval.core import (
     Turn,
     Usage,
     case_from_json,
+    changed,
     expected_from_mapping,
     reply_from_json,
     reply_to_json,
@@ -187,3 +188,24 @@ def test_a_result_gives_its_case_at_its_turn_and_its_reply_and_scores():
 
     assert (result.case.input, result.reply, result.scores) == ("two", Reply(text="Yes."), {"exact": {"value": 1.0}})
     assert result.key == ("r", "a", 0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "fields"),
+    [
+        (Reply(text="Hello", attempts=2, metadata={"a": 1}), {"total_time_ms": 1.5, "waited_ms": None}),
+        (Case.of("Where?", "Here", id="1"), {"category": "places"}),
+        (Score(name="exact", value=1.0), {}),
+    ],
+)
+def test_a_changed_value_is_what_replace_gives(value, fields) -> None:
+    made = changed(value, **fields)
+
+    assert made == replace(value, **fields)
+    assert made is not value
+    assert type(made) is type(value)
+
+
+def test_a_field_that_is_not_there_cannot_be_changed() -> None:
+    with pytest.raises(KeyError):
+        changed(Reply(), colour="red")

@@ -4,6 +4,7 @@ from cortex_eval.core.case import CRITICAL_TAG, Attachment, Case, Criterion, Exp
 from cortex_eval.core.codec import (
     case_from_json,
     case_from_mapping,
+    changed,
     expected_from_mapping,
     reply_from_json,
     reply_to_json,
@@ -98,6 +99,7 @@ __all__ = [
     "__version__",
     "case_from_json",
     "case_from_mapping",
+    "changed",
     "check_settings",
     "did_you_mean",
     "expected_from_mapping",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields
 from decimal import Decimal
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from cortex_eval.core.case import Attachment, Case, Criterion, Expected, ToolCall, Turn
 from cortex_eval.core.redact import Secret
 from cortex_eval.core.result import Money, Reply, Score, Span, Usage
+
+T = TypeVar("T")
 
 
 def to_json(value: object, *, sort_keys: bool = False) -> bytes:
@@ -96,18 +99,46 @@ def _turn(row: dict[str, Any]) -> Turn:
     return Turn(**row)
 
 
+def changed(value: T, **fields: Any) -> T:  # Any: the value's own fields
+    """The same value with other fields: `dataclasses.replace` at a third of its cost, for values with slots alone."""
+    kind: Any = type(value)  # mypy takes no class for hashable
+    new: T = object.__new__(kind)
+    get, put = _slots(kind)
+    for name, held in zip(put, get(value), strict=True):
+        put[name](new, held)
+    for name, held in fields.items():
+        put[name](new, held)
+    return new
+
+
 @cache
-def _defaults(kind: type) -> tuple[tuple[str, object], ...]:
+def _slots(kind: type) -> tuple[Callable[[Any], tuple[Any, ...]], dict[str, Callable[..., None]]]:
+    """What gets all fields of a value, and what puts one there."""
+    return _defaults(kind)[0], {f.name: kind.__dict__[f.name].__set__ for f in fields(kind)}
+
+
+@cache
+def _defaults(kind: type) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[tuple[str, object], ...]]:
+    """What gets the fields of a value, and what each is called and is by default."""
+
     def default(f: Field[Any]) -> object:
         factory: Callable[[], object] | Any = f.default_factory
         return factory() if factory is not MISSING else f.default
 
-    return tuple((f.name, default(f)) for f in fields(kind))
+    named = fields(kind)
+    get = attrgetter(*(f.name for f in named)) if len(named) > 1 else lambda value: (getattr(value, named[0].name),)
+    return get, tuple((f.name, default(f)) for f in named)
 
 
 def _to_plain(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: held for name, default in _defaults(type(value)) if (held := getattr(value, name)) != default}
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        kind: Any = type(value)  # as above
+        get, named = _defaults(kind)
+        return {
+            name: held
+            for held, (name, default) in zip(get(value), named, strict=True)
+            if held is not default and held != default
+        }
     if isinstance(value, (Decimal, Path, Secret)):
         return str(value)
     if isinstance(value, (set, frozenset)):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # a third of a second that projects without HTTP need not pay
 
 TRANSIENT_STATUS = frozenset({408, 425, 500, 502, 503, 504, 529})
 THROTTLED = 429
+PLAIN_JSON = frozenset({"application/json", "application/json; charset=utf-8", "application/json;charset=utf-8"})
 
 
 def check_url(url: str, *, field: str = "api_url") -> None:
@@ -127,7 +128,7 @@ class JsonClient:
                 content = await self._read(response, url)
                 if response.status != 200:
                     raise _bad_status(response, content, url)
-                return Received(content, response.charset)
+                return Received(content, _charset(response))
         except aiohttp.ClientError as error:
             raise _translate(error, url, self._limits) from error
 
@@ -187,6 +188,11 @@ class JsonClient:
                     f"{host_of(url)} answered with more than {limit:g} MiB. The rest was not read.", kind="too_large"
                 )
             yield chunk
+
+
+def _charset(response: aiohttp.ClientResponse) -> str | None:
+    """What an answer says of its encoding; the usual headers need not be taken apart."""
+    return None if response.headers.get("Content-Type") in PLAIN_JSON else response.charset
 
 
 def parse_json(url: str, received: Received) -> Parsed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -95,6 +96,8 @@ scorers: Registry[AnyScorer] = Registry(
 )
 
 
+_WAITING = frozenset({"GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "SEND"})
+"""What `await`, `async for` and `async with` become."""
 WITH_A_MODEL = {"faithfulness": "faithfulness_judge", "relevance": "relevance_judge"}
 """Scorers that a language model can take over, and which one then does."""
 
@@ -132,6 +135,15 @@ class PlannedScorer:
     def level(self) -> Level:
         """What it looks at: a turn, a case or a run."""
         return self._stamp[0]
+
+    @property
+    def never_waits(self) -> bool:
+        """Whether a score is there in one step: it is made by an async method without an `await`."""
+        if hasattr(self.scorer, "open") or hasattr(self.scorer, "score_batch"):
+            return False
+        method = getattr(type(self.scorer), "score_case" if self.level == "case" else "score", None)
+        code = getattr(method, "__code__", None)
+        return code is not None and not any(each.opname in _WAITING for each in dis.get_instructions(code))
 
     @property
     def version(self) -> str:

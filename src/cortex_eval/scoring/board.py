@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from cortex_eval.core import Case, Failure, JudgeError, Reply, Score, State, Unavailable, to_json
 from cortex_eval.scoring.base import PlannedScorer
@@ -47,6 +49,26 @@ class Scoreboard:
             for each in self._by_turn
             if hasattr(each.scorer, "score_batch")
         }
+
+        self._group = group
+        self._never_waits = all(each.never_waits for each in planned)
+        self._unscored: deque[Callable[[], Awaitable[None]]] = deque()
+
+    def soon(self, score: Callable[..., Coroutine[Any, Any, None]], *of: Any) -> None:  # Any: what `score` takes
+        """Have something scored by and by.
+
+        Where no scorer waits for anything verdicts are there in one step, and one task gives all that are due.
+        """
+        if not self._never_waits:
+            self._group.create_task(score(*of))
+            return
+        self._unscored.append(partial(score, *of))
+        if len(self._unscored) == 1:
+            self._group.create_task(self._score_all())
+
+    async def _score_all(self) -> None:
+        while self._unscored:
+            await self._unscored.popleft()()
 
     async def judge(self, case: Case, reply: Reply, conversation: Sequence[Reply] | None) -> Judged:
         """The verdict on the reply to the turn that `case` stands at.

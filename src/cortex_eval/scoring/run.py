@@ -67,10 +67,11 @@ def check_score(planned: PlannedScorer, score: object, *, passing_threshold: flo
         value = _checked_value(planned, value)
     if measure is not None and not (isinstance(measure, int | float) and math.isfinite(measure)):
         raise _bad_score(planned, f"measured {short_repr(measure)}, which is not a number")
-    try:
-        to_json([score.reason, score.unit, score.evidence])
-    except TypeError as error:
-        raise _bad_score(planned, f"gave a reason or evidence that JSON cannot hold: {error}") from error
+    if score.evidence is not None or not _is_ascii(score.reason) or not _is_ascii(score.unit):
+        try:
+            to_json([score.reason, score.unit, score.evidence])
+        except TypeError as error:
+            raise _bad_score(planned, f"gave a reason or evidence that JSON cannot hold: {error}") from error
     if passed is None and value is not None:
         threshold = planned.threshold
         passed = value >= (passing_threshold if threshold is None else threshold) - ROUNDING
@@ -178,6 +179,11 @@ def _answer(waiting: _Waiting, outcome: Score | JudgeError) -> None:
         waiting.answer.set_result(outcome)
     else:
         waiting.answer.set_exception(outcome)
+
+
+def _is_ascii(text: object) -> bool:
+    """Then JSON can hold it."""
+    return isinstance(text, str) and text.isascii()
 
 
 def _checked_value(planned: PlannedScorer, value: object) -> float:

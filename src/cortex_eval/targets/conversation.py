@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from cortex_eval.core import Case, Reply, Turn, to_json
+from cortex_eval.core import Case, Reply, Turn, changed, to_json
 from cortex_eval.net import Line, Place
 from cortex_eval.targets.base import Conversation, Target
 
@@ -32,7 +31,7 @@ async def ask_target(line: Line, target: Target, turns: Conversation, place: Pla
     ready = await target.prepare(turns)
     called = await line.call(lambda: target.ask(ready), place)
     reply = await target.complete(turns, called.answer)
-    return replace(
+    return changed(
         reply,
         total_time_ms=round(called.elapsed_ms, 3) if target.takes_time else reply.total_time_ms,
         waited_ms=round(called.waited_ms, 3) or None,
