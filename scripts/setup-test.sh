@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Finds or installs what only the tests need: a browser, fonts that can write Hindi, and PostgreSQL.
+# Finds or installs what only the tests need: a browser, fonts that can write Hindi, PostgreSQL, and the programs that
+# translate and speak where a project asks for them (Apertium, flite, eSpeak NG).
 # What cannot be had is said aloud and never stops anything: the tests that need it are then skipped, and counted.
 # CORTEX_NO_INSTALL=1 looks, and installs nothing.
 set -euo pipefail
@@ -23,6 +24,9 @@ missing() {
     has_browser || echo chromium
     has_fonts || echo fonts-noto-core fonts-indic
     has_postgres || echo postgresql
+    command -v apertium >/dev/null || echo apertium-eng-spa
+    command -v flite >/dev/null || echo flite
+    command -v espeak-ng >/dev/null || echo espeak-ng
 }
 
 # Runs a command as root, if that can be had without asking.
