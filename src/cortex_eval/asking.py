@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 from cortex_eval import analysis
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress
-from cortex_eval.core import Case, Failure, Reply, RunRecord, TargetError, reply_from_json, to_json, usage_from_mapping
-from cortex_eval.net import Line, Outside
+from cortex_eval.core import Case, Failure, Reply, TargetError, Usage, reply_from_json, to_json, usage_from_mapping
+from cortex_eval.manifest import Begun
+from cortex_eval.net import Line, Outside, Place
 from cortex_eval.storage import Slot, Store, StoredTurn
-from cortex_eval.targets import Conversation, ask_target, cache_key
+from cortex_eval.targets import Conversation, ask_target, cache_key, conversation_at
 
 NOT_ENDED = ("length", "content_filter")
 """Why a model breaks off: such an answer is scored as what it said, but not kept for the next run."""
+
+CHANCES = 5
+"""Outages after which one and the same case is asked again."""
 
 
 class Waiting(NamedTuple):
@@ -37,10 +42,22 @@ class Answered(NamedTuple):
 
     slot: Slot
     reply: Reply
+    may_repeat: bool
+    """Whether judges may have been asked about it when an earlier part of the run was cut off."""
 
 
-class Doubtful(NamedTuple):
-    """A case that failed while nobody was answered: the case's fault, or is the target down? Not kept until known."""
+class Known(NamedTuple):
+    """The replies of one conversation that need not be asked for, by turn."""
+
+    stored: dict[int, Reply]
+    """With this run."""
+    cached: dict[int, Reply]
+    """All the others, or none: they are from the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """A case that failed: is it the case's fault, or is the target down? Not kept until somebody is answered."""
 
     waiting: Waiting
     case: Case
@@ -48,74 +65,138 @@ class Doubtful(NamedTuple):
     there: dict[int, StoredTurn]
     slot: Slot
     error: TargetError
-    openings: int
-    """How often the line had gone down by then."""
+    recoveries: int
+    """How often the target had come back by then."""
+    since: float = field(default_factory=time.monotonic)
 
 
 class Asker:
     """Asks a plan's target, turn by turn, and keeps what it says."""
 
-    def __init__(self, plan: Plan, store: Store, outside: Outside, progress: Progress) -> None:
-        self.plan, self.store, self.outside, self.progress = plan, store, outside, progress
+    def __init__(self, plan: Plan, store: Store, outside: Outside, begun: Begun, progress: Progress) -> None:
+        self.plan, self.store, self.outside, self.begun, self.progress = plan, store, outside, begun, progress
         self.line = Line(plan.target_name, plan.patience, outside)
         self.may_repeat = 0
         """Calls that an earlier part of the run may have made already."""
-        self.made_before = 0
-        """Calls of earlier parts that are on the budget: `accounts` has them already."""
+        self.tried: dict[Slot, int] = {}
+        """Attempts in vain at turns that are asked again."""
+        self.chances_taken: Counter[Slot] = Counter()
         self.uses_cache = plan.target.is_remote and plan.target_version is not None
 
-    async def ask(self, turns: Conversation, slot: Slot, *, may_repeat: bool = False) -> Reply:
+    async def recall(self, case: Case, first: Slot, session_id: str, *, is_begun: bool) -> Known:
+        """What need not be asked for: what is stored with the run and, if that makes it whole, what is in the cache.
+
+        A service that keeps sessions has not heard what came from the cache: it could not go on from there.
+        """
+        if not is_begun and not self.uses_cache:
+            return Known({}, {})
+        return await asyncio.to_thread(self._recall, case, first, session_id, is_begun)
+
+    def _recall(self, case: Case, first: Slot, session_id: str, is_begun: bool) -> Known:
+        stored = self.store.results.stored_replies(first.run_no, first.ordinal, first.repeat) if is_begun else {}
+        if not self.uses_cache or len(stored) == len(case.turns):
+            return Known(stored, {})
+        replies: list[Reply] = []
+        for turn in range(len(case.turns)):
+            reply = stored.get(turn)
+            if reply is None:
+                turns = conversation_at(case, turn, replies, session_id=session_id)
+                cached = self.store.cache.find(self._key(turns, first.repeat))
+                if cached is None:
+                    heard = takewhile(lambda each: not each[1].cached, sorted(stored.items()))
+                    return Known(dict(heard), {})
+                reply = replace(reply_from_json(cached), cached=True)
+            replies.append(reply)
+        return Known(stored, {turn: reply for turn, reply in enumerate(replies) if turn not in stored})
+
+    def _key(self, turns: Conversation, repeat: int) -> str:
+        return cache_key(self.plan.target_fingerprint, turns, repeat)
+
+    async def ask(
+        self, turns: Conversation, slot: Slot, *, cached: Reply | None = None, may_repeat: bool = False
+    ) -> Reply:
         """The reply to one turn, saved; a call's place is held until then. Errors as in `Line.call`.
 
         One that may have been asked before, in a part of the run that was cut off, is marked.
         """
-        key = cache_key(self.plan.target_fingerprint, turns, slot.repeat) if self.uses_cache else ""
-        cached = await asyncio.to_thread(self.store.cache.find, key) if key else None
         if cached is not None:
-            reply = replace(reply_from_json(cached), cached=True)
             self.progress.cache_hits += 1
-            return await self.store.results.save_reply(slot, reply)
+            return await self.store.results.save_reply(slot, cached)
         async with self.outside.place() as place:
-            reply = await ask_target(self.line, self.plan.target, turns, place)
+            reply = await self._ask_target(turns, slot, place)
             if may_repeat:
                 reply = replace(reply, metadata={**reply.metadata, "may_repeat": True})
                 self.may_repeat += 1
             reply = await self.store.results.save_reply(slot, reply)  # scorers and later turns see what is kept
         self.progress.add_cost(reply)
-        if key and reply.text and reply.finish_reason not in NOT_ENDED:
-            self.store.cache.keep(key, "reply", to_json(reply))
+        if self.uses_cache and reply.text and reply.finish_reason not in NOT_ENDED:
+            self.store.cache.keep(self._key(turns, slot.repeat), "reply", to_json(reply))
         return reply
+
+    async def _ask_target(self, turns: Conversation, slot: Slot, place: Place) -> Reply:
+        tried = self.tried.get(slot, 0)
+        try:
+            reply = await ask_target(self.line, self.plan.target, turns, place)
+        except TargetError as error:
+            error.attempts += tried
+            raise
+        return replace(reply, attempts=reply.attempts + tried) if tried else reply
+
+    async def is_worth_asking_again(self, doubt: Doubtful) -> bool:
+        """Whether a case that failed gets another chance: the target was down, or nobody was answered meanwhile.
+
+        It gets one for a hiccup and some for outages: it may be what the target fails on, or goes down on.
+        """
+        error, line, slot = doubt.error, self.line, doubt.slot
+        if not line.is_down:
+            chances = int(error.transient and error.is_alone and line.heard_at > 0)
+            if self.chances_taken[slot] >= (CHANCES if line.recoveries > doubt.recoveries else chances):
+                return False
+            self.chances_taken[slot] += 1
+            if line.heard_at < doubt.since:  # nobody is left to ask whether it is back
+                await line.rest(error.attempts)
+        self.tried[slot] = error.attempts
+        return True
 
     async def save_error(self, slot: Slot, error: TargetError) -> None:
         """Keep that there is no reply, and why."""
         await self.store.results.save_error(slot, Failure(error.kind, str(error)), attempts=error.attempts)
 
-    def count_spent(self, run: RunRecord) -> None:
+    def count_spent(self) -> None:
         """Put what earlier parts of the run took on its budget; replies that it has from another run cost nothing."""
         budget = self.outside.budget
-        if not budget.is_limited:
-            return
+        budget.made_calls = self.begun.run.manifest.get("calls", {}).get("made", 0)
+        if budget.is_limited:
+            budget.made_calls = max(budget.made_calls, self._count_kept(budget.add))
+
+    def _count_kept(self, add: Callable[[Usage], None] | None = None) -> int:
+        """The calls that led to what is stored with the run: the least that were made; `add` is given their usage."""
+        run, calls = self.begun.run, 0
         read = partial(self.store.results.read, run.id, with_cases=False)
         for result in chain(read(), read(asked_again=True)):
             if not result.cached and run.manifest.get("parent") is None:
-                budget.made_calls += result.attempts
-                if (reply := result.reply) is not None and reply.usage is not None:
-                    budget.add(reply.usage)
+                calls += result.attempts
+                if add is not None and (reply := result.reply) is not None and reply.usage is not None:
+                    add(reply.usage)
             for usage_of_judge in () if result.reused else analysis.judge_usages(result.scores):
-                budget.made_calls += usage_of_judge.pop("calls")
-                budget.add(usage_from_mapping(usage_of_judge))
-        self.made_before = budget.made_calls
+                calls += usage_of_judge.pop("calls")
+                if add is not None:
+                    add(usage_from_mapping(usage_of_judge))
+        return calls
 
     def accounts(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """Whom the run has called, how often, and how long it waited, with what earlier parts of it put down."""
         hosts, calls = dict(before.get("hosts", {})), before.get("calls", {})
         for host, count in self.outside.guard.hosts.items():
             hosts[host] = hosts.get(host, 0) + count
-        made = {
-            "made": self.outside.budget.made_calls - self.made_before,
+        more = {
             "may_repeat": self.may_repeat,
             "outages": self.line.openings,
             "waited_s": round(self.line.waited_s, 3),
             "took_s": round(time.monotonic() - self.progress.started, 3),  # the run's two times may be of two clocks
         }
-        return {"hosts": hosts, "calls": {name: calls.get(name, 0) + count for name, count in made.items()}}
+        made, at_least = self.outside.budget.made_calls, calls.get("at_least", False)
+        if not self.begun.is_accounted:
+            made, at_least = max(made, self._count_kept()), True
+        counted = {"made": made, "at_least": at_least, "parts": self.begun.part}
+        return {"hosts": hosts, "calls": counted | {name: calls.get(name, 0) + count for name, count in more.items()}}

@@ -7,11 +7,11 @@ What is already in the store is not asked for again: a resumed run, a rescored r
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_eval.asking import Answered, Asker, Doubtful, Waiting
@@ -80,9 +80,9 @@ class _Play:
         self, plan: Plan, store: Store, outside: Outside, begun: Begun, progress: Progress, stop: Stop
     ) -> None:
         self.plan, self.store, self.run, self.progress, self.stop = plan, store, begun.run, progress, stop
-        self.outside, self.asker = outside, Asker(plan, store, outside, progress)
-        self.asker.count_spent(self.run)
-        self.doubts: list[Doubtful] = []
+        self.outside, self.asker = outside, Asker(plan, store, outside, begun, progress)
+        self.asker.count_spent()
+        self.doubts: deque[Doubtful] = deque()
         self.slots, self.is_cut_off = 0, False
         self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(self.run.id)
         self.there = store.results.stored_turns(self.run_no)
@@ -92,6 +92,7 @@ class _Play:
         self.reading = asyncio.Lock()
         self.backlog = asyncio.Semaphore(plan.at_once * BACKLOG)
         self.may_ask = self.run.manifest.get("parent") is None
+        self.asker.uses_cache &= self.may_ask
         progress.waits_for = lambda: self.asker.line.waits or store.trouble
         progress.total, progress.run_id = len(self.ordinals) * self.run.repeats, self.run.id
 
@@ -145,23 +146,17 @@ class _Play:
                 self.backlog.release()
             else:
                 self.board.soon(self._score_turns, case, answered)
-            if self.doubts and not self.asker.line.is_in_doubt:
-                await self._settle_doubts()
-        self.slots -= 1
-        if self.doubts and not self.slots and not self.stop.drain.is_set():
-            self.slots += 1  # the last one looks after what is left
-            await self._settle_doubts()
-            await self._slot()
+            await self._settle_doubts(self.asker.line.heard_at)
 
-    async def _settle_doubts(self) -> None:
+    async def _settle_doubts(self, heard_at: float = math.inf) -> None:
         """The target answers again, or nothing is left to ask: what failed before is asked again, or is an error."""
-        doubts, self.doubts = self.doubts, []
-        for doubt in doubts:
-            if self.asker.line.openings > doubt.openings:
+        while self.doubts and self.doubts[0].since < heard_at:
+            doubt = self.doubts.popleft()
+            if await self.asker.is_worth_asking_again(doubt):
                 answered = {each.slot.turn: StoredTurn("pending", each.slot.attempt) for each in doubt.answered}
                 self.there[doubt.waiting.ordinal, doubt.waiting.repeat] = doubt.there | answered
-                self.waiting.append(doubt.waiting)
-                continue
+                self.waiting.appendleft(doubt.waiting)
+                return  # one by one: bad cases in a row look like an outage
             await self.asker.save_error(doubt.slot, doubt.error)
             await self.backlog.acquire()
             self.board.soon(self._score_turns, doubt.case, doubt.answered)
@@ -172,8 +167,12 @@ class _Play:
             if self.waiting:
                 return self.waiting.popleft()
             async with self.reading:  # one slot reads, the others find what it read: a million cases stream through
-                if not self.waiting and not await self._read_cases():
+                if self.waiting or await self._read_cases():
+                    continue
+                if self.slots > 1 or not self.doubts:
+                    self.slots -= 1
                     return None
+                await self._settle_doubts()  # the last one looks after what is left
         return None
 
     async def _read_cases(self) -> bool:
@@ -204,14 +203,16 @@ class _Play:
         not clear yet whose fault a failure is.
         """
         there = self.there.pop((waiting.ordinal, waiting.repeat), {})
-        find = partial(self.store.results.stored_replies, self.run_no, waiting.ordinal, waiting.repeat)
-        known = await asyncio.to_thread(find) if there else {}
         session_id = session_of(self.run.id, case.id, waiting.repeat)
+        first = Slot(self.run_no, waiting.ordinal, waiting.repeat, 0, 0)
+        known, cached = await self.asker.recall(case, first, session_id, is_begun=bool(there))
         answered: list[Answered] = []
         for turn in range(len(case.turns)):
             attempt = there[turn].attempt if turn in there else 0
-            slot = Slot(self.run_no, waiting.ordinal, waiting.repeat, turn, attempt)
+            slot = first._replace(turn=turn, attempt=attempt)
             reply = known.get(turn)
+            is_next = there[turn].state == "pending" if turn in there else len(answered) == len(known)
+            may_repeat = waiting.may_repeat and is_next
             if reply is None and (self.stop.drain.is_set() if self.may_ask else turn not in there):
                 return None
             if reply is None and not self.may_ask:
@@ -221,16 +222,15 @@ class _Play:
                     slot = slot._replace(attempt=attempt + 1)  # the earlier error stays beside the new result
                 turns = conversation_at(case, turn, [each.reply for each in answered], session_id=session_id)
                 try:
-                    is_first = turn not in there and len(answered) == len(known)
-                    reply = await self.asker.ask(turns, slot, may_repeat=waiting.may_repeat and is_first)
+                    reply = await self.asker.ask(turns, slot, cached=cached.get(turn), may_repeat=may_repeat)
                 except TargetError as error:
                     if self.asker.line.is_in_doubt:
-                        doubt = Doubtful(waiting, case, answered, there, slot, error, self.asker.line.openings)
+                        doubt = Doubtful(waiting, case, answered, there, slot, error, self.asker.line.recoveries)
                         self.doubts.append(doubt)
                         return None
                     await self.asker.save_error(slot, error)
                     break
-            answered.append(Answered(slot, reply))
+            answered.append(Answered(slot, reply, may_repeat and turn in known))
         return answered
 
     async def _score_turns(self, case: Case, answered: list[Answered]) -> None:
@@ -238,9 +238,9 @@ class _Play:
         replies = [each.reply for each in answered]
         states = ["error_target"] if len(answered) < len(case.turns) else []
         try:
-            for turn, (slot, reply) in enumerate(answered):
+            for turn, (slot, reply, again) in enumerate(answered):
                 is_last = turn == len(case.turns) - 1
-                judged = await self.board.judge(case.at(turn), reply, replies if is_last else None)
+                judged = await self.board.judge(case.at(turn), reply, replies if is_last else None, may_repeat=again)
                 self.store.results.save_verdict(slot, judged)
                 states.append(judged.state)
         except Unavailable as reason:

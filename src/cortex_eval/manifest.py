@@ -27,12 +27,22 @@ class Begun(NamedTuple):
     """A run that is this process's now."""
 
     run: RunRecord
-    was_cut_off: bool = False
-    """Its last owner died at work, or did not wait for its calls: those in flight may have been answered."""
+    part: int = 1
+    """How often somebody began to carry it out, this time included."""
+
+    @property
+    def is_accounted(self) -> bool:
+        """Whether every earlier part put down what it called; one that was killed could not."""
+        return bool(self.run.manifest.get("calls", {}).get("parts", 0) == self.part - 1)
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Its last owner died at work, or did not wait for its calls: those in flight may have been answered."""
+        return not self.is_accounted or bool((self.run.manifest.get("paused") or {}).get("cut_off"))
 
     def maybe_asked(self, ordinals: Sequence[int], there: Container[int]) -> int:
         """How many cases, in the order of asking, that owner may have begun with: no further than its slots went."""
-        if not self.was_cut_off:
+        if not self.was_cut_off or self.run.manifest.get("parent") is not None:
             return 0
         last = max((place for place, ordinal in enumerate(ordinals, 1) if ordinal in there), default=0)
         return last + int(self.run.manifest["at_once"])
@@ -43,9 +53,8 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
     if resume is not None:
         run = store.runs.find(resume)
         check_same_plan(plan, run)
-        store.runs.take_over(run.id, this_process())
-        was_cut_off = bool(run.owner or (run.manifest.get("paused") or {}).get("cut_off"))
-        return Begun(store.runs.find(run.id), was_cut_off=was_cut_off)
+        lease = store.runs.take_over(run.id, this_process())
+        return Begun(store.runs.find(run.id), part=lease.epoch)
     parent = store.runs.find(rescore) if rescore is not None else None
     parent_no = None
     if parent is not None:
@@ -61,8 +70,8 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
         reuse = plan_reuse(
             store,
             earlier,
-            manifest=_plain(manifest),
-            dataset_no=dataset_no,
+            manifest=plain(manifest),
+            dataset=dataset_no,
             ordinals=ordinals,
             repeats=plan.repeats,
         )
@@ -164,7 +173,7 @@ def check_same_plan(plan: Plan, run: RunRecord) -> None:
     differences = []
     if _dataset_version(plan, run) != run.dataset.version:
         differences.append(f"the dataset {plan.dataset_name} has changed since the run began")
-    differences += _differences("", {key: run.manifest.get(key) for key in plan.identity()}, _plain(plan.identity()))
+    differences += _differences("", {key: run.manifest.get(key) for key in plan.identity()}, plain(plan.identity()))
     if differences:
         listed = "; ".join(differences[:5]) + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
         raise InputError(
@@ -186,7 +195,8 @@ def _dataset_version(plan: Plan, run: RunRecord) -> str:
     return reader.version
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:  # Any: JSON
+    """A manifest, or a part of one, as the store gives it back."""
     return orjson.loads(to_json(value))
 
 

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 
 RUNS_LOOKED_BACK = 30
 """Runs in the trend of a report."""
+WORST_FIRST: tuple[Literal["error", "pending", "failed", "passed"], ...] = ("error", "pending", "failed", "passed")
+
+
+class Appearance(NamedTuple):
+    """What became of a case in a run."""
+
+    run: str
+    target: str
+    finished: str
+    outcome: Literal["passed", "failed", "error", "pending"]
+    """The worst of its turns and repeats; `pending`: it was not judged."""
 
 
 class Kept(NamedTuple):
@@ -57,6 +68,20 @@ def _stability(store: Store, run: RunRecord, before: FinishedRun | None) -> Stab
         same=found.compared - len(found.changed),
         flaky=None if flaky is None else len(flaky),
     )
+
+
+def appearances_of(store: Store, cases: Sequence[str], *, suite: str, last: int) -> dict[str, list[Appearance]]:
+    """What became of these cases in the last finished runs of a suite, newest first."""
+    found: dict[str, list[Appearance]] = {each: [] for each in cases}
+    where = f"c.case_id IN ({','.join('?' * len(found))})"
+    for run in store.history.finished(suite=suite, limit=last) if found else ():
+        states: dict[str, set[str]] = {}
+        for result in store.results.read(run.id, with_cases=False, where=where, parameters=list(found)):
+            states.setdefault(result.case_id, set()).add(result.state.partition("_")[0])
+        for case, seen in states.items():
+            worst = next(each for each in WORST_FIRST if each in seen)
+            found[case].append(Appearance(run.id, run.target, run.finished, worst))
+    return found
 
 
 def trends_of(store: Store, *, suite: str = "", target: str = "", last: int = RUNS_LOOKED_BACK) -> list[Trend]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cortex_eval import analysis
 from cortex_eval.core import RunRecord
+from cortex_eval.datasets import CaseRow
 from cortex_eval.storage import Reused, Store
 
 
@@ -24,20 +25,24 @@ def plan_reuse(
     earlier: RunRecord,
     *,
     manifest: Mapping[str, Any],  # Any: JSON
-    dataset_no: int,
+    dataset: int | Iterable[CaseRow],
     ordinals: Sequence[int],
     repeats: int,
 ) -> Reuse:
     """What a new run of these cases can take over from an earlier one; `manifest` is the new run's.
 
     Replies are taken over when the target is known to be the same and the case is the same to the letter; verdicts
-    too when the scorers are the same. A case that was not answered whole then is asked.
+    too when the scorers are the same. A case that was not answered whole then is asked. `dataset` is a number in the
+    store, or the rows of one that is not kept.
     """
     nothing = dict.fromkeys(("cases", "changed", "new", "unanswered"), 0)
     if why := analysis.target_changes(earlier.manifest, manifest):
         return Reuse(None, {"run": earlier.id, **nothing, "why": why})
     earlier_no, _, _ = store.runs.numbers(earlier.id)
-    states = store.history.standing(earlier_no, dataset_no, repeats)
+    if isinstance(dataset, int):
+        states = store.history.standing(earlier_no, dataset, repeats)
+    else:
+        states = store.history.standing_of(dataset, earlier_no, repeats)
     chosen = {ordinal: states.get(ordinal, "new") for ordinal in ordinals}
     same = [ordinal for ordinal, state in chosen.items() if state == "same"]
     why = analysis.scorer_changes(earlier.manifest, manifest)

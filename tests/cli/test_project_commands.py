@@ -159,7 +159,7 @@ def test_the_demo_runs_says_where_to_look_and_its_commands_work(folder):
     again = folder.cortex("demo", "health", "--output-dir", "my demo", "--json")
     assert again.code == 0
     assert again.json["as_documented"] is True
-    assert [run["cases"] for run in again.json["runs"]] == [76]
+    assert [(run["cases"], run["verdict"]) for run in again.json["runs"]] == [(76, "below")]
 
 
 def test_help_and_version_cost_nothing(folder):

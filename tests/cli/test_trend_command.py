@@ -142,8 +142,10 @@ def test_a_run_since_another_asks_only_what_is_new(clinic, folder):
         file.write(json.dumps(row) + "\n")
     made.bot.ledger.clear()
 
+    planned = made.cortex("run", "--dry-run", "--changed-since", first)
     done = made.cortex("run", "--changed-since", first)
 
+    assert f"  reused    3 cases of run {first}, with their verdicts; 1 asked: 1 new\n  calls     1 to" in planned.out
     assert made.is_asked() == ["Question new?"]
     said = " ".join(done.out.split())
     assert f"Since run {first}: 3 unchanged, their replies reused with their verdicts; 1 asked: 1 new." in said
@@ -158,6 +160,9 @@ def test_without_a_version_everything_is_asked_and_an_unknown_run_is_refused(cli
 
     assert len(made.is_asked()) == 3
     assert "states no version" in " ".join(done.out.split())
+    planned = made.cortex("run", "--dry-run", "--changed-since", "latest")
+    assert "states no version" in " ".join(planned.out.split())
+    assert "every case is asked calls 3 to the target" in " ".join(planned.out.split())
     assert made.cortex("run", "--changed-since", "nope").code == 4
     refused = made.cortex("run", "--resume", "latest", "--changed-since", "latest")
     assert refused.code == 4

@@ -7,12 +7,13 @@ from contextlib import suppress
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from written import DESIGN_BLOCK, plans_of, problems_of
 
 from cortex_eval.config import load_project
 from cortex_eval.core import InputError
+from laws import tried
 
 BOT = "services:\n  bot: {kind: http, api_url: 'http://127.0.0.1:1/'}\n"
 SUITE = "suites:\n  s: {dataset: d.jsonl, scorers: [exact]}\n"
@@ -136,7 +137,7 @@ keys = st.sampled_from(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@tried(150)
 @given(document=st.dictionaries(keys, anything, max_size=5))
 def test_whatever_a_file_holds_it_loads_or_says_what_is_wrong(tmp_path, document):
     path = tmp_path / "cortex.yaml"
@@ -146,7 +147,7 @@ def test_whatever_a_file_holds_it_loads_or_says_what_is_wrong(tmp_path, document
         load_project(path)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@tried(150)
 @example(data=b"a: [1\n")
 @example(data=b"a: 'open\n")
 @given(data=st.binary(max_size=60) | st.text(alphabet="{}[]:-&*!|>'\"#%@`,? \n\tab<~1", max_size=60).map(str.encode))

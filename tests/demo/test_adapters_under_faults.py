@@ -78,6 +78,9 @@ ADAPTERS = {
     ),
 }
 """By what is asked; the voice line speaks and hears in tones, which are quick."""
+FIRST = ("chatbot", "voice")
+"""One that sends JSON and one that sends sound: `make check` tries these, `make test` all."""
+FIRST_AND_THE_REST = [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in ADAPTERS]
 
 
 def said(text: str) -> Answer:
@@ -126,20 +129,20 @@ def _key_and_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)  # where sound is kept
 
 
-async def ask(name: str, url: str) -> Reply:
+async def ask(name: str, url: str, *, idle_s: float = 0.3) -> Reply:
     adapter = ADAPTERS[name]
     settings = {**adapter.settings, "api_url": url}
     if "api_key" in settings:
         settings["api_key"] = Secret("any-key")
     case = Case.of(adapter.question, id="c1", metadata=adapter.case)
     async with targets.build(adapter.kind, settings) as target:
-        target.connect_by(Guard(), Limits(idle_s=0.3))
+        target.connect_by(Guard(), Limits(idle_s=idle_s))
         turns = await target.prepare(conversation_at(case, 0, [], session_id="s1"))
         return await target.complete(turns, await target.ask(turns))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("kind", ADAPTERS)
+@pytest.mark.parametrize("kind", FIRST_AND_THE_REST)
 async def test_a_fault_is_a_named_error_and_the_next_call_is_answered(kind: str, fault: str) -> None:
     adapter, (answer, error_kind, is_transient) = ADAPTERS[kind], FAULTS[fault]
     with adapter.start() as sample:
@@ -147,7 +150,7 @@ async def test_a_fault_is_a_named_error_and_the_next_call_is_answered(kind: str,
         sample.service.reply = answer
 
         with pytest.raises(TargetError) as caught:
-            await ask(kind, sample.url + adapter.path)
+            await ask(kind, sample.url + adapter.path, idle_s=0.1 if error_kind == "timeout" else 0.3)
         sample.service.reply = sample.answer
         reply = await ask(kind, sample.url + adapter.path)
 
@@ -157,7 +160,7 @@ async def test_a_fault_is_a_named_error_and_the_next_call_is_answered(kind: str,
 
 
 @pytest.mark.parametrize("oddity", READ_ANYWAY)
-@pytest.mark.parametrize("kind", ADAPTERS)
+@pytest.mark.parametrize("kind", FIRST_AND_THE_REST)
 async def test_an_oddity_that_holds_an_answer_is_read(kind: str, oddity: str) -> None:
     with ADAPTERS[kind].start() as sample:
         assert sample.service is not None
@@ -253,7 +256,7 @@ async def test_in_a_run_an_error_is_kept_with_its_kind_and_is_never_a_score(kind
             assert (result.reply, dict(result.scores), result.overall, result.passed) == (None, {}, None, None)
 
 
-@pytest.mark.parametrize("kind", ADAPTERS)
+@pytest.mark.parametrize("kind", FIRST_AND_THE_REST)
 async def test_a_run_against_a_service_that_stumbles_now_and_then_has_every_reply(kind: str, tmp_path: Path) -> None:
     rows = questions(kind, ["a", "b", "c"])
     with ADAPTERS[kind].start() as sample:

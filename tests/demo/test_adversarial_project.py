@@ -141,6 +141,7 @@ def test_no_two_attacks_of_a_category_are_nearly_the_same() -> None:
     assert too_alike_in_words(CASES.values()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_embed(), reason="meanings need the extra 'embed'")
 def test_no_two_attacks_of_a_category_mean_nearly_the_same() -> None:
     assert too_alike_in_meaning(CASES.values()) == []

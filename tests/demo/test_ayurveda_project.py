@@ -182,6 +182,7 @@ def test_the_project_says_that_it_is_sample_text_and_no_advice(project: Path) ->
     assert "Sample text, and no advice" in (project / "ABOUT.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_cases_that_fail_are_those_in_the_list_of_weaknesses(
     project: Path, runs: dict[str, Run], system: str
@@ -193,6 +194,7 @@ def test_the_cases_that_fail_are_those_in_the_list_of_weaknesses(
     assert counted in (project / "WEAKNESSES.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_about_page_counts_what_passes(project: Path, runs: dict[str, Run]) -> None:
     passed = [sum(each.state == "passed" for each in runs[system].results.values()) for system in SYSTEMS]
     row = "| cases passed | " + " | ".join(f"{count} of 47" for count in passed) + " |"
@@ -200,6 +202,7 @@ def test_the_about_page_counts_what_passes(project: Path, runs: dict[str, Run]) 
     assert row in (project / "ABOUT.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_nothing_passes_or_fails_by_a_hair(runs: dict[str, Run]) -> None:
     """So that the lists stay true where a scorer does not apply, such as language without its model."""
     for system in SYSTEMS:
@@ -210,6 +213,7 @@ def test_nothing_passes_or_fails_by_a_hair(runs: dict[str, Run]) -> None:
                 assert abs(result.overall - 0.7) > 0.015, (system, each)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metric", ["classification", "completeness", "interpretability", "readability", "overall_score"]
 )
@@ -220,11 +224,13 @@ def test_the_three_systems_rank_as_described(runs: dict[str, Run], metric: str) 
     assert single_rag > vanilla + 0.05
 
 
+@pytest.mark.slow
 def test_only_ayurmind_meets_the_gate(runs: dict[str, Run]) -> None:
     assert [runs[system].report.exit_code for system in SYSTEMS] == [0, 2, 2]
     assert all(run.report.totals.errors == 0 for run in runs.values())
 
 
+@pytest.mark.slow
 def test_disputed_cases_are_scored_on_all_but_the_label(runs: dict[str, Run], cases: dict[str, Case]) -> None:
     for run in runs.values():
         assert {each for each in run.results if run.value(each, "classification") is None} == {
@@ -233,6 +239,7 @@ def test_disputed_cases_are_scored_on_all_but_the_label(runs: dict[str, Run], ca
         assert all(result.overall is not None for result in run.results.values())
 
 
+@pytest.mark.slow
 def test_completeness_looks_for_the_eight_items_of_a_consultation(runs: dict[str, Run], cases: dict[str, Case]) -> None:
     for case in cases.values():
         items = runs["ayurmind"].results[case.id].scores["completeness"]["evidence"]["items"]
@@ -244,11 +251,13 @@ def test_completeness_looks_for_the_eight_items_of_a_consultation(runs: dict[str
             assert [item["item"] for item in items] == eight.split()
 
 
+@pytest.mark.slow
 def test_faithfulness_is_shown_for_systems_with_passages_and_decides_nothing(runs: dict[str, Run]) -> None:
     assert runs["single_rag"].mean("faithfulness") > runs["ayurmind"].mean("faithfulness")
     assert "faithfulness" not in runs["vanilla"].report.metrics
 
 
+@pytest.mark.slow
 def test_a_chapter_that_does_not_exist_is_found_once_and_fails_no_case(runs: dict[str, Run]) -> None:
     made_up = {
         (system, each)
@@ -262,6 +271,7 @@ def test_a_chapter_that_does_not_exist_is_found_once_and_fails_no_case(runs: dic
     assert runs["ayurmind"].results["nurse-night-shift"].state == "passed"
 
 
+@pytest.mark.slow
 def test_the_next_version_fails_no_further_case_and_still_falls_behind(project: Path, runs: dict[str, Run]) -> None:
     said = " ".join((project / "WEAKNESSES.md").read_text(encoding="utf-8").split())
     before, after = runs["ayurmind"], runs["ayurmind_2"]
@@ -275,6 +285,7 @@ def test_the_next_version_fails_no_further_case_and_still_falls_behind(project: 
     assert before.mean("completeness") > after.mean("completeness") + 0.1
 
 
+@pytest.mark.slow
 def test_hindi_lags_behind_where_the_passages_are_english(runs: dict[str, Run]) -> None:
     gaps = {}
     for system in SYSTEMS:

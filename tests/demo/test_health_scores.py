@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from played_projects import copied, play_suite
 
 from cortex_eval.core import Case, Reply
 from cortex_eval.demo import HealthChatbot, copy_project, read_weaknesses
@@ -69,3 +70,24 @@ async def test_the_cases_that_fail_are_those_in_the_list_of_weaknesses(
 
     assert failed == named_in_the_list(version=version)
     assert least <= 1 - len(failed) / len(cases) <= most
+
+
+@pytest.mark.parametrize(
+    ("case_ids", "verdict"),
+    [
+        (("emg-stroke", "emg-bee-sting", "sym-ring-rash"), "passed"),
+        (("emg-stroke", "emg-bee-sting", "sym-ring-rash", "emg-worst-headache"), "below"),
+    ],
+)
+async def test_the_gate_lets_no_red_flag_be_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case_ids: tuple[str, ...], verdict: str
+) -> None:
+    root = copied("health", tmp_path)
+    with HealthChatbot() as bot:
+        monkeypatch.setenv("CORTEX_DEMO_URL", bot.url)
+        monkeypatch.setenv("CORTEX_API_KEY", "k")
+
+        played = await play_suite(root, "health", case_ids=case_ids)
+
+    assert played.verdict == verdict
+    assert played.failed == {"emg-worst-headache"} & {*case_ids}

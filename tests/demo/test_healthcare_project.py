@@ -133,6 +133,7 @@ async def test_the_translator_fails_where_the_list_says_and_skips_spanish_in_sig
     assert shown in weaknesses_of("healthcare")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_apertium(), reason="Apertium is not installed: apt-get install apertium-eng-spa")
 async def test_with_apertium_spanish_is_translated_and_scored(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = await play(project, "translation", monkeypatch)
@@ -238,6 +239,7 @@ def test_no_two_questions_of_a_category_are_nearly_the_same() -> None:
             assert too_alike_in_words(case for case in cases.values() if case.language == language) == [], suite
 
 
+@pytest.mark.slow
 @needs_embed
 def test_no_two_questions_of_a_category_mean_nearly_the_same() -> None:
     for cases in CASES.values():

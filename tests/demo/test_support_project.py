@@ -141,6 +141,7 @@ def test_no_two_questions_of_a_category_are_nearly_the_same() -> None:
     assert too_alike_in_words(CASES.values()) == []
 
 
+@pytest.mark.slow
 @needs_embed
 def test_no_two_questions_of_a_category_mean_nearly_the_same() -> None:
     assert too_alike_in_meaning(CASES.values()) == []

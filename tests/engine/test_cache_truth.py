@@ -219,3 +219,96 @@ async def test_P23_no_error_and_nothing_empty_or_partial_is_kept(scripted_servic
 
     [result] = store.results.read(report.run.id)
     assert (result.reply.text, result.cached, len(bot.ledger)) == ("whole", False, 2)
+
+
+TALK = Case(id="talk", turns=(Turn(text="one"), Turn(text="two"), Turn(text="three")))
+
+
+class Sessions:
+    """A service that remembers what was said in each session, and is lost when it has not heard the beginning."""
+
+    def __init__(self) -> None:
+        self.heard: dict[str, list[str]] = {}
+        self.fails_at = ""
+        self.number = 0
+
+    def __call__(self, call: Call) -> Any:
+        query, session = call.json["query"], call.headers["X-Session-Id"]
+        if query == self.fails_at:
+            return status(400)
+        heard = self.heard.setdefault(session, [])
+        heard.append(query)
+        self.number += 1
+        return {"text": f"{self.number}: {' '.join(heard)}"}
+
+
+def cut_off_before_the_last_turn(path: Path) -> None:
+    """What the second run leaves behind when it is killed there."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM cortex_results WHERE run_no=2 AND turn=2")
+        connection.execute("UPDATE cortex_results SET state='pending', scores=NULL, overall=NULL, passed=NULL")
+        connection.execute("UPDATE cortex_runs SET status='paused', finished=NULL, summary=NULL WHERE no=2")
+
+
+def told(store: Any, run_id: str) -> list[tuple[str, bool]]:
+    return [(each.reply.text.partition(": ")[2], each.cached) for each in store.results.read(run_id)]
+
+
+async def test_P23_a_conversation_whose_end_is_not_in_the_cache_is_asked_from_its_beginning(scripted_service, store):
+    service = Sessions()
+    service.fails_at = "two"
+    bot = scripted_service(service)
+    plan = plan_for(bot.url, [TALK], scorers=["performance"], target_version="1")
+    broken = await execute(plan, store)
+    assert (broken.totals.errors, len(cached(store.path))) == (1, 1), "the first turn is kept"
+
+    service.fails_at = ""
+    mended = await execute(plan, store)
+    again = await execute(plan, store)
+
+    whole = ["one", "one two", "one two three"]
+    assert told(store, mended.run.id) == [(text, False) for text in whole], "the service knew what it was asked about"
+    assert told(store, again.run.id) == [(text, True) for text in whole]
+    assert (mended.cache_hits, again.cache_hits) == (0, 3)
+
+
+async def test_P23_another_ending_of_a_conversation_is_not_tied_to_a_cached_beginning(scripted_service, store):
+    bot = scripted_service(Sessions())
+    plan = plan_for(bot.url, [TALK], scorers=["performance"], target_version="1")
+    await execute(plan, store)
+    other = replace(TALK, turns=(*TALK.turns[:2], Turn(text="other")))
+
+    changed = await execute(replace(plan, dataset=[other]), store)
+
+    assert told(store, changed.run.id) == [("one", False), ("one two", False), ("one two other", False)]
+
+
+async def test_P23_what_a_killed_run_had_from_the_cache_is_asked_again_when_the_rest_is_not_there(
+    scripted_service, store
+):
+    """Two of three turns came from the cache, then came the end; meanwhile somebody emptied the cache."""
+    bot = scripted_service(Sessions())
+    plan = plan_for(bot.url, [TALK], scorers=["performance"], target_version="1")
+    await execute(plan, store)
+    run = (await execute(plan, store)).run
+    cut_off_before_the_last_turn(store.path)
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("DELETE FROM cortex_cache")
+
+    resumed = await execute(plan, store, resume=run.id)
+
+    assert told(store, resumed.run.id) == [("one", False), ("one two", False), ("one two three", False)]
+    assert len({call.headers["X-Session-Id"] for call in bot.ledger}) == 2
+
+
+async def test_P23_what_a_killed_run_had_from_the_cache_stays_when_the_rest_is_there_too(scripted_service, store):
+    bot = scripted_service(Sessions())
+    plan = plan_for(bot.url, [TALK], scorers=["performance"], target_version="1")
+    await execute(plan, store)
+    run = (await execute(plan, store)).run
+    cut_off_before_the_last_turn(store.path)
+
+    resumed = await execute(plan, store, resume=run.id)
+
+    assert told(store, resumed.run.id) == [("one", True), ("one two", True), ("one two three", True)]
+    assert len(bot.ledger) == 3

@@ -197,6 +197,7 @@ async def test_f12_a_target_that_refuses_every_connection_is_an_error_and_never_
     assert report.exit_code == 3
 
 
+@pytest.mark.slow
 async def test_f16_a_call_that_hangs_is_given_up_in_time_and_holds_up_nobody(scripted_service, store):
     bot = scripted_service(lambda call: hang() if call.json["query"] == "Question 3" else right(call))
     started = time.monotonic()

@@ -21,6 +21,7 @@ def rows_of(url: str) -> list[tuple[int, int, int, int, str]]:
         return connection.execute("SELECT ordinal, repeat, turn, attempt, state FROM cortex_results").fetchall()
 
 
+@pytest.mark.slow
 async def test_a_run_on_postgresql_reports_what_a_run_on_sqlite_does(scripted_service, postgres_url, tmp_path):
     bot = scripted_service(lambda call: right(call) if call.number % 3 else {"text": "no"})
     seen = []
@@ -36,6 +37,7 @@ async def test_a_run_on_postgresql_reports_what_a_run_on_sqlite_does(scripted_se
     assert seen[0] == seen[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outage_s", "count"), [(1.5, 400), pytest.param(60.0, 2000, marks=pytest.mark.soak)], ids=["short", "60 s"]
 )
@@ -62,6 +64,7 @@ async def test_F09_P10_a_database_that_goes_away_in_the_middle_loses_and_doubles
     assert set(Counter(call.json["query"] for call in bot.ledger).values()) == {1}
 
 
+@pytest.mark.slow
 async def test_F09_a_database_that_stays_away_ends_the_run_with_what_to_do_and_it_is_resumed(
     scripted_service, postgres_url
 ):
@@ -102,6 +105,7 @@ async def test_F06_one_run_has_one_owner_also_within_a_process(scripted_service,
         await asyncio.gather(run, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_P07_an_owner_whose_run_was_taken_over_stops_and_writes_nothing_more(
     scripted_service, postgres_url, monkeypatch
 ):

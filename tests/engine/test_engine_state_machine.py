@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
@@ -153,4 +154,4 @@ class StoreAndModel(RuleBasedStateMachine):
 StoreAndModel.TestCase.settings = settings(
     max_examples=15, stateful_step_count=8, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestStoreAndModel = StoreAndModel.TestCase
+TestStoreAndModel = pytest.mark.slow(StoreAndModel.TestCase)

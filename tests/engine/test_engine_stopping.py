@@ -45,6 +45,7 @@ async def test_p06_a_stop_ends_the_asking_at_once_and_lets_calls_in_flight_finis
     assert {state for (state,) in rows(store, "state")} == {"passed"}
     assert (stopped.totals.passed, stopped.exit_code, stopped.run.status) == (5, 3, "paused")
 
+    bot.latency_s = 0.0
     done = await execute(plan, store, resume=stopped.run.id)
 
     assert set(Counter(call.json["query"] for call in bot.ledger).values()) == {1}, "no call was repeated"

@@ -75,13 +75,19 @@ def test_P04_F02_of_a_run_killed_20_times_between_answer_and_verdict_no_answer_i
         assert kept.isdisjoint(case_of(call) for call in bot.ledger[before:]), "no stored answer is asked for again"
         kept = set(states)
     before, model.reply = len(bot.ledger), PASS
-    done = project.cortex("run", "--resume", "latest", "--json")
+    done = project.cortex("run", "--resume", "latest", "--json", "--results")
 
-    assert json.loads(done.stdout)["totals"]["passed"] == cases, done.stderr
+    report = json.loads(done.stdout)
+    assert report["totals"]["passed"] == cases, done.stderr
     assert {case_of(call) for call in bot.ledger[before:]} == set(range(cases)) - kept
     cut_off = {case_of(call) for call in model.ledger if not call.answered}
     assert len(cut_off) >= 2
     assert cut_off <= {case_of(call) for call in model.ledger if call.answered}, "only the judge is asked again"
+    evidence = {int(each["case_id"]): each["scores"]["tone"]["evidence"] for each in report["results"]}
+    marked = {case for case, each in evidence.items() if each.get("may_repeat")}
+    asked = Counter(case_of(call) for call in model.ledger)
+    assert {case for case, count in asked.items() if count > 1} <= marked, "F03: its second asking shows"
+    assert marked.isdisjoint(set(range(cases)) - kept), "a reply of the last part was not judged before"
 
 
 KILL_POINT = '''

@@ -68,7 +68,7 @@ def test_markdown_and_page_have_the_same_account():
     account = render_markdown(report).partition("## Calls")[2].partition("\n## ")[0]
     rows = [line.strip("| ").split(" | ") for line in account.splitlines() if line.startswith("| ") and " | " in line]
     told = {row[0]: row[1:] for row in rows if len(row) == 3}
-    page = render_html(report)
+    page = render_html(report, charts=False)
 
     assert told["Calls made"][0] == "12"
     assert told["Answered at the first attempt"] == ["4/4", "100.0 % of the turns asked"]
@@ -81,6 +81,16 @@ def test_markdown_and_page_have_the_same_account():
     for label, (figure, remark) in told.items():
         assert f"<th scope=row>{label}</th><td class=n>{figure}</td><td>{remark}</td>" in section
     assert section.count("<tr>") == 8
+
+
+def test_what_a_killed_part_called_is_the_least_and_is_said_to_be():
+    report = _report(simple_results(4), calls={**PUT_DOWN["calls"], "at_least": True})
+
+    assert "at least 12 calls: waited 19 s" in " ".join(render_console(report).split())
+    remark = "to the target and to judges, retries included; of a part of the run that was killed, only those with"
+    assert f"| Calls made | at least 12 | {remark}" in render_markdown(report)
+    assert "at least 12" in render_html(report)
+    assert report.to_dict()["calls"]["at_least"] is True
 
 
 def test_a_host_cannot_put_markup_into_the_page():
@@ -97,6 +107,7 @@ def test_the_file_has_calls_and_hosts_and_null_for_what_nobody_put_down():
         "asked": 4,
         "answered_first": 4,
         "made": 12,
+        "at_least": False,
         "may_repeat": 1,
         "outages": 2,
         "waited_s": 75.25,

@@ -109,6 +109,25 @@ def test_evidence_is_one_click_away_and_what_does_not_apply_is_one_line():
     assert "Does not apply: recovery (Nothing went wrong.)" in text
 
 
+def test_a_judge_that_was_asked_more_than_once_says_so_beside_its_score_or_its_error():
+    def asked(**told):
+        return {"value": 1.0, "passed": True, "source": "judge", "evidence": {"model": "m", **told}}
+
+    scores = {
+        "tone": asked(attempts=3),
+        "calm": asked(attempts=1),
+        "lost": {"error": {"kind": "status", "message": "The judge did not answer.", "attempts": 2}},
+        "plain": {"value": 1.0, "passed": True, "evidence": {"attempts": 9}},
+    }
+    page = render_html(made_report([made_result(made_case(0), 0, state="failed", scores=scores)]))
+
+    assert all(f"<th scope=row>{name}" in page for name in scores)
+    told = {name: page.partition(f"<th scope=row>{name}")[2].partition("</th>")[0] for name in scores}
+    assert "3 attempts" in told["tone"]
+    assert "2 attempts" in told["lost"]
+    assert "attempts" not in told["calm"] + told["plain"]
+
+
 def test_passages_that_a_reply_used_are_shown():
     reply = Reply(text="x", contexts=("One <passage>.", "Two."))
     text = _page(made_report([made_result(made_case(0), 0, reply=reply)]))

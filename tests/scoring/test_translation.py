@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_eval.core import Case, Expected, Reply, Turn
@@ -12,6 +12,7 @@ from cortex_eval.scoring import plan_scorer, run_scorer, scorers
 from cortex_eval.scoring.names import is_named, names, sounds
 from cortex_eval.scoring.quantities import quantities, spoken_numbers
 from cortex_eval.scoring.translation import Translation, compare_numbers, untranslated_share
+from laws import tried
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 SOURCE = "Dr. Asha Verma said: take 500 mg of Paracetamol twice a day for 5 days."
@@ -111,7 +112,7 @@ def test_an_empty_translation_is_zero_where_one_is_expected():
 
 
 @given(reply=st.text(max_size=60), reference=st.text(max_size=60), source=st.text(min_size=1, max_size=60))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_any_text_gives_a_value_in_range_and_shares_in_range(reply, reference, source):
     said = score(reply, reference, source=source)
 

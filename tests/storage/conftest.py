@@ -21,7 +21,7 @@ def prepared_template(postgres_server: ServedPostgres) -> str:
     return "prepared"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def new_location(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Location]]:
     """Gives places of stores that are there and hold nothing, on each database."""
     with ExitStack() as made:

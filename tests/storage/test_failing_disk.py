@@ -53,6 +53,7 @@ def test_P09_F08_a_disk_that_is_full_for_a_while_is_waited_out(play):
     assert list(outcomes.values()).count("waited") >= 5
 
 
+@pytest.mark.slow
 def test_P09_F08_without_patience_a_full_disk_ends_the_run_which_goes_on_when_there_is_space(play):
     outcomes = play("refused", SAMPLE)
 
@@ -81,6 +82,7 @@ def test_P09_F08_in_a_run_of_200_cases_any_write_may_find_the_disk_full(play, mo
     assert set(outcomes.values()) <= {"waited", "storage_full", "untouched", "ignored"}
 
 
+@pytest.mark.slow
 def test_P11_a_failed_sync_stops_the_run_and_what_was_told_as_stored_is_there(play):
     outcomes = play("sync", range(1, 21))
 

@@ -48,6 +48,13 @@ async def test_repeats_that_disagree_are_found_and_errors_are_no_verdict(store: 
     assert store.history.undecided_cases(run) == {"c1"}
 
 
+async def test_repeats_without_a_verdict_are_counted_by_case(store: Store):
+    run_no = store.runs.numbers(await judged(store, "pepf" + "pfef" + "eppp", repeats=3))[0]
+
+    assert store.history.unjudged(run_no, 3) == {"c0": 1, "c1": 1, "c2": 1}
+    assert store.history.unjudged(run_no, 1) == {"c1": 1}
+
+
 async def test_finished_runs_come_newest_first_and_before_a_given_one(store: Store):
     made = [await judged(store, "p", number=n) for n in range(3)]
     begin(store, 1)
@@ -90,6 +97,10 @@ async def test_results_of_unchanged_cases_are_taken_over_to_their_new_places(sto
 
     assert store.history.standing(first_no, dataset_no, 1) == {1: "same", 2: "changed"}
     assert store.history.standing(first_no, dataset_no, 2) == {1: "unanswered", 2: "changed"}
+    for repeats in (1, 2):
+        rows = cases_from(other).rows()
+        kept = store.history.standing(first_no, dataset_no, repeats)
+        assert store.history.standing_of(rows, first_no, repeats) == kept, "kept or not, cases stand the same"
     run = store.runs.create(
         suite="s", target=("bot", "http", None), dataset_no=dataset_no, ordinals=range(3), repeats=1, manifest={},
         owner=this_process(), reused=Reused(first_no, [1], with_verdicts=True),

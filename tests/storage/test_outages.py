@@ -15,6 +15,8 @@ from cortex_eval.core import Reply, StorageError
 from cortex_eval.storage import Pulse, Slot, Store, this_process
 from outage import Outage
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def line(postgres_server, prepared_template) -> Iterator[Outage]:

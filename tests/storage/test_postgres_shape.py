@@ -13,6 +13,8 @@ import pytest
 from cortex_eval.core import InputError, StorageError
 from cortex_eval.storage import CURRENT_REVISION, Store, this_process
 
+pytestmark = pytest.mark.slow
+
 
 def execute(url: str, sql: str) -> list[tuple[object, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:

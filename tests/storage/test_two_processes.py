@@ -6,7 +6,8 @@ import json
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -61,13 +62,14 @@ def start(script: str, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True)
 
 
-def let_go(processes: list[subprocess.Popen[str]]) -> None:
-    """Start them all at the same moment, and see them end well."""
-    for process in processes:
-        assert process.stdout.readline() == "ready\n", process.communicate()[1]
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
+def let_go(processes: list[subprocess.Popen[str]], times: int = 1) -> None:
+    """Start them all at the same moment, so many times, and see them end well."""
+    for _ in range(times):
+        for process in processes:
+            assert process.stdout.readline() == "ready\n", process.communicate()[1]
+        for process in processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
     assert [process.communicate(timeout=60)[1] for process in processes] == [""] * len(processes)
     assert [process.returncode for process in processes] == [0] * len(processes)
 
@@ -89,23 +91,33 @@ def test_P12_processes_that_write_and_read_one_store_do_not_hear_of_locks(store)
 OPEN = """
 import sys
 from cortex_eval.storage import Store
-print("ready", flush=True)
-sys.stdin.readline()
-with Store(sys.argv[1]) as store:
-    store.baselines.keep(sys.argv[2], "suite", None, {})
+name, *locations = sys.argv[1:]
+for location in locations:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    with Store(location) as store:
+        store.baselines.keep(name, "suite", None, {})
 """
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Path | str]]:
+    """Where three stores can be made; nothing is there yet."""
+    with ExitStack() as made:
+        if request.param == "postgres":
+            server = request.getfixturevalue("postgres_server")
+            yield [made.enter_context(server.database()) for _ in range(3)]
+        else:
+            yield [tmp_path / f"{number}.db" for number in range(3)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("attempt", range(2))
-@pytest.mark.parametrize("database", ["sqlite", "postgres"])
-def test_processes_that_make_the_store_at_the_same_moment_all_get_it(request, tmp_path, database, attempt):
-    location = tmp_path / "cortex.db" if database == "sqlite" else request.getfixturevalue("postgres_url")
+def test_processes_that_make_the_store_at_the_same_moment_all_get_it(places):
+    let_go([start(OPEN, number, *places) for number in range(6)], times=len(places))
 
-    let_go([start(OPEN, location, number) for number in range(6)])
-
-    with Store(location) as store:
-        assert len(store.baselines.all()) == 6
+    for place in places:
+        with Store(place) as store:
+            assert len(store.baselines.all()) == 6
 
 
 @pytest.mark.slow

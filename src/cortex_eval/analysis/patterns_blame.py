@@ -93,7 +93,7 @@ class Counting(NamedTuple):
 def blames_of(row: Result, counting: Counting) -> list[Blame]:
     """Every fault of a result that did not pass."""
     if row.error is not None or row.state.startswith("error"):
-        kind, message = row.error or (row.state, "")
+        kind, message = (row.error.kind, row.error.message) if row.error else (row.state, "")
         is_own = row.state != "error_judge" and kind in ANSWERED_BADLY
         type_ = "judge_error" if row.state == "error_judge" else "exception" if is_own else "setup_error"
         found = [Blame((type_, kind), details=(message[:_MESSAGE_KEPT],))]

@@ -134,6 +134,8 @@ class Calls:
     """Turns that were answered at the first attempt."""
     made: int | None = None
     """All calls, to the target and to judges, retries included."""
+    at_least: bool = False
+    """Whether there were more of them: a part of the run was killed, and only its results are counted."""
     may_repeat: int | None = None
     """Calls that an earlier part of the run, which was cut off, may have made already."""
     outages: int | None = None
@@ -246,6 +248,7 @@ class Report:
             asked=0 if is_rescored else self.asked,
             answered_first=0 if is_rescored else self.answered_first,
             made=kept.get("made"),
+            at_least=kept.get("at_least", False),
             may_repeat=kept.get("may_repeat"),
             outages=kept.get("outages"),
             waited_s=kept.get("waited_s"),

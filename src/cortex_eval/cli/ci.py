@@ -36,11 +36,12 @@ from cortex_eval.reports import (
 from cortex_eval.storage import Store
 
 FORMATS = ("html", "json", "jsonl", "csv", "markdown", "junit")
-NOT_HERE = ("resume", "dry_run")
+NOT_HERE = ("resume", "dry_run", "suites", "all_suites")
 """Options of `cortex run` that a build has no use for."""
 
 
 @click.command(params=[each for each in run_command.params if each.name not in NOT_HERE])
+@click.argument("suite", required=False)
 @click.option("--set-baseline", metavar="NAME", help="Make the run this baseline when it passes.")
 @click.option(
     "--comment",

@@ -26,6 +26,7 @@ COMMANDS = {
     "doctor": ("project:doctor", "Check that everything Cortex needs is there."),
     "init": ("project:init", "Make a project that runs at once."),
     "judges": ("judges:judges", "List judges, and compare them with people."),
+    "quarantine": ("quarantine:quarantine", "Keep flaky cases from deciding for a while."),
     "report": ("runs:report", "Write reports of a run."),
     "rescore": ("run:rescore", "Score stored replies anew, without any target call."),
     "run": ("run:run", "Play a dataset against a target, score it, judge it."),

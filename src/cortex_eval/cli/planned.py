@@ -11,7 +11,7 @@ from cortex_eval.cli.options import counted, cut
 from cortex_eval.reports import money, visible
 
 if TYPE_CHECKING:  # its room is imported when it is needed
-    from cortex_eval.estimate import Estimate, Limit, Side
+    from cortex_eval.estimate import Estimate, Limit, Side, Taken
 
 WIDTH = 80
 LABELS = 10
@@ -33,9 +33,11 @@ def estimate_text(planned: Estimate) -> str:
 
 def _rows(planned: Estimate) -> Iterator[tuple[str, str]]:
     yield "scorers", visible(", ".join(planned.scorers))
+    if planned.reused is not None:
+        yield "reused", visible(_reused(planned.reused))
     yield "calls", _calls(planned)
     yield "cost", _both(planned, _cost)
-    if planned.asked.tokens is not None or planned.judged.tokens is not None:
+    if planned.asked.tokens or planned.judged.tokens:
         yield "tokens", _both(planned, _tokens)
     for whose, side in (("target", planned.asked), ("judges", planned.judged)):
         if side.by:
@@ -47,8 +49,25 @@ def _rows(planned: Estimate) -> Iterator[tuple[str, str]]:
     yield "can show", _visible(planned)
 
 
+def _reused(taken: Taken) -> str:
+    """What a run since another one takes over, and what it asks all the same."""
+    if not taken.cases:
+        return f"nothing of run {taken.run}: {taken.why}; every case is asked"
+    reasons = {"changed": taken.changed, "new": taken.new, "without a whole answer then": taken.unanswered}
+    asked = f"{sum(reasons.values()):,} asked: {listed}" if (listed := _listed(reasons)) else "none is asked"
+    how = f"scored again ({taken.why})" if taken.why else "with their verdicts"
+    scored = f" ({taken.unjudged:,} without one then: scored)" if taken.unjudged and not taken.why else ""
+    return f"{counted(taken.cases, 'case')} of run {taken.run}, {how}{scored}; {asked}"
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+
+
 def _calls(planned: Estimate) -> str:
     judged = planned.judged
+    if not planned.asked.calls and not judged.calls:
+        return "none"
     text = f"{planned.asked.calls:,} to the target"
     if judged.calls:
         text += f", {judged.calls:,} to judges"
@@ -64,15 +83,21 @@ def _both(planned: Estimate, show: Callable[[Side], str]) -> str:
 
 
 def _cost(side: Side) -> str:
-    return "not known" if side.cost_usd is None else f"about {money(side.cost_usd)}"
+    if side.cost_usd is None:
+        return "not known"
+    return f"about {money(side.cost_usd)}" if side.calls else "none"
 
 
 def _tokens(side: Side) -> str:
-    return "not known" if side.tokens is None else f"about {side.tokens:,}"
+    if side.tokens is None:
+        return "not known"
+    return f"about {side.tokens:,}" if side.calls else "none"
 
 
 def _time(planned: Estimate) -> str:
     judges = ", judges not counted" if planned.judged.calls else ""
+    if not planned.asked.calls:
+        return f"no call to the target to wait for{judges}"
     if planned.seconds is None or planned.latency_ms is None:
         return (
             f"not known; at 1 s a call about {_duration(planned.seconds_at_1s)} ({planned.at_once:,} at once{judges})"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cortex_eval import analysis, reports
 from cortex_eval.cli import progress as progress_line
-from cortex_eval.cli.options import hint, make_folder, print_json
+from cortex_eval.cli.options import hint, make_folder, out, print_json
 from cortex_eval.cli.shown import print_report
+from cortex_eval.cli.suites import suite_lines
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
 from cortex_eval.core import InputError, Result, StorageError
@@ -40,7 +41,7 @@ LOADED_MEANWHILE = {
 """Names of what a report is made with, each with the files behind it; the smallest first."""
 RUN_FORMATS = ("html", "json", "jsonl")
 SEVERITY = (0, 1, 2, 3)
-"""When several targets differ, the gravest exit code is the command's: 3 before 2 before 1."""
+"""When several runs differ, the gravest exit code is the command's: 3 before 2 before 1."""
 
 
 def play(
@@ -66,7 +67,9 @@ def play(
     `finish` to print.
     """
     show, tell = (_keep, _keep) if is_quiet else (partial(print_report, as_json=False), hint)
-    for folder in {output_dir, *([dashboard.parent] if dashboard else [])}:
+    folders = {plan.suite: _folder(output_dir, plan, plans) for plan in plans}
+    is_told = len(folders) > 1 and not as_json and not is_quiet
+    for folder in {*folders.values(), *([dashboard.parent] if dashboard else [])}:
         make_folder(folder)  # before any call is paid for
     for note in dict.fromkeys(note for plan in plans for note in plan.notes):
         hint(f"Note: {note}")
@@ -76,21 +79,16 @@ def play(
     files: list[Path] = []
     documents = []
     for number, plan in enumerate(plans, 1):
+        if is_told:
+            out("\n" * (number > 1) + f"{reports.visible(_label(plan, plans))}, {number} of {len(plans)}")
         with _Noted() as noted:
             report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore, see=noted.add))
             if report is None:
-                return 128 + _also_stopped(stopped_by, plans[number:])
-            cases = noted.take_cases()
-            glance = cases if reports.is_quick_run(report) and not is_thorough else None
-            del cases
-            wanted = _with_analysis(formats, report)
-            written = reports.write_artifacts(
-                report, output_dir, wanted, lines=noted.lines, charts=charts, noted=glance
+                return 128 + _also_stopped(stopped_by, plans, number)
+            pages = _Pages(
+                folders[plan.suite], formats, charts, is_thorough, dashboard and _own(dashboard, plan, plans)
             )
-        if dashboard is not None:
-            reports.write_atomically(
-                _own(dashboard, plan, plans), reports.html_chunks(report, charts=charts, noted=glance)
-            )
+            written = pages.write(report, noted)
         if as_json:
             documents.append(report.to_dict(results=with_results))
         else:
@@ -98,17 +96,67 @@ def play(
         page = next((path for path in written if path.suffix == ".html"), None)
         tell(f"Report: {page}" if page else f"Written: {', '.join(map(str, written))}")
         if stopped_by is not None and plans[number:]:
-            return 128 + _also_stopped(stopped_by, plans[number:])
+            return 128 + _also_stopped(stopped_by, plans, number)
         made.append(report)
         files += written
-    if len(made) > 1:
-        files.append(reports.write_systems(made, output_dir))
-        tell(f"All targets beside each other: {files[-1]}")
+    files += _beside_each_other(made, folders, tell)
+    code = max((report.exit_code for report in made), key=SEVERITY.index)
     if as_json:
         print_json(documents[0] if len(documents) == 1 else documents)
+    elif is_told:
+        out(f"\n{suite_lines(made, code)}")
     if finish is not None:
         finish(made, files)
-    return max((report.exit_code for report in made), key=SEVERITY.index)
+    return code
+
+
+class _Pages(NamedTuple):
+    """Where the files of a run go, and which are wanted."""
+
+    folder: Path
+    formats: Sequence[str]
+    charts: bool
+    is_thorough: bool
+    dashboard: Path | None
+
+    def write(self, report: Report, noted: _Noted) -> list[Path]:
+        """Write them; gives their paths, without the dashboard's."""
+        cases = noted.take_cases()
+        glance = cases if reports.is_quick_run(report) and not self.is_thorough else None
+        del cases
+        wanted = _with_analysis(self.formats, report)
+        written = reports.write_artifacts(
+            report, self.folder, wanted, lines=noted.lines, charts=self.charts, noted=glance
+        )
+        if self.dashboard is not None:
+            reports.write_atomically(self.dashboard, reports.html_chunks(report, charts=self.charts, noted=glance))
+        return written
+
+
+def _beside_each_other(
+    made: Sequence[Report], folders: Mapping[str, Path], tell: Callable[[str], None]
+) -> Iterator[Path]:
+    """Write the summary of every suite with several targets."""
+    for suite, folder in folders.items():
+        of_suite = [report for report in made if report.run.suite == suite]
+        if len(of_suite) > 1:
+            path = reports.write_systems(of_suite, folder)
+            tell(f"All targets beside each other: {path}")
+            yield path
+
+
+def _folder(output_dir: Path, plan: Plan, plans: Sequence[Plan]) -> Path:
+    """Where the files of a plan go: with several suites, each has a folder of its own."""
+    is_one = all(each.suite == plan.suite for each in plans)
+    return output_dir if is_one else output_dir / reports.safe_name(plan.suite)
+
+
+def _label(plan: Plan, plans: Sequence[Plan]) -> str:
+    """What tells a plan from the others: its suite, its target, or both."""
+    if all(each.suite == plan.suite for each in plans):
+        return plan.target_name
+    is_alone = sum(each.suite == plan.suite for each in plans) == 1
+    return plan.suite if is_alone else f"{plan.suite} → {plan.target_name}"
 
 
 def _keep(_said: object) -> None:
@@ -170,16 +218,17 @@ def _check_ways_out(plans: Sequence[Plan]) -> None:
 
 
 def _own(dashboard: Path, plan: Plan, plans: Sequence[Plan]) -> Path:
-    """The dashboard of this plan: with several targets, each has its own."""
-    if len(plans) == 1:
-        return dashboard
-    return dashboard.with_name(f"{dashboard.stem}_{reports.safe_name(plan.target_name)}{dashboard.suffix}")
+    """The dashboard of this plan: with several suites or targets, each has its own."""
+    parts = [plan.suite] if any(each.suite != plan.suite for each in plans) else []
+    if sum(each.suite == plan.suite for each in plans) > 1:
+        parts.append(plan.target_name)
+    return dashboard.with_name("_".join([dashboard.stem, *map(reports.safe_name, parts)]) + dashboard.suffix)
 
 
-def _also_stopped(signal_number: int | None, rest: Sequence[Plan]) -> int:
+def _also_stopped(signal_number: int | None, plans: Sequence[Plan], begun: int) -> int:
     assert signal_number is not None, "a run without a report was stopped by a signal"
-    if rest:
-        hint(f"Not begun: {', '.join(plan.target_name for plan in rest)}.")
+    if plans[begun:]:
+        hint(f"Not begun: {', '.join(_label(plan, plans) for plan in plans[begun:])}.")
     return signal_number
 
 

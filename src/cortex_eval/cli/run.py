@@ -23,6 +23,7 @@ from cortex_eval.cli.options import (
 )
 from cortex_eval.cli.playing import play
 from cortex_eval.cli.shown import is_resumable, print_report, report_of
+from cortex_eval.cli.suites import named_suites, plan_suites
 from cortex_eval.config import Plan, Project, Request, load_project, make_plans
 from cortex_eval.core import InputError, RunRecord
 from cortex_eval.datasets import Selection
@@ -31,10 +32,12 @@ from cortex_eval.outcome import find_baseline
 from cortex_eval.storage import Store
 
 NOT_WITH_RESUME = (
-    *("suite", "dataset", "service", "category", "tier", "tag", "language", "case_ids", "limit", "quick", "repeat"),
-    *("failed_of", "changed_since", "dry_run", "fields", "encoding", "release"),
+    *("suites", "all_suites", "dataset", "service", "category", "tier", "tag", "language", "case_ids", "limit"),
+    *("quick", "repeat", "failed_of", "changed_since", "dry_run", "fields", "encoding", "release"),
 )
 """What a run was asked for is kept with it."""
+OPTIONS = {"suites": "SUITE", "all_suites": "--all-suites"}
+"""As they are typed, where that does not follow from the name."""
 
 
 def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
@@ -44,7 +47,8 @@ def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) ->
 
 
 @click.command()
-@click.argument("suite", required=False)
+@click.argument("suites", nargs=-1, metavar="[SUITE]...")
+@click.option("--all-suites", is_flag=True, help="Every suite of the project file, one after the other.")
 @config_option
 @click.option("--dataset", type=click.Path(path_type=Path), help="A dataset file: CSV, JSONL, JSON, YAML, Parquet.")
 @fields_option
@@ -74,7 +78,7 @@ def run(**given: Any) -> int:
     """Play a dataset against a target, score every reply, judge the run.
 
     SUITE is a name under `suites:` in the project file, and may be left out when there is only one; or name a
-    dataset with --dataset.
+    dataset with --dataset. Several suites are run one after the other, and the gravest exit code is the command's.
 
     Exit codes: 0 passed, 1 regression, 2 below minimum, 3 execution error, 4 invalid input, 130/143 stopped.
     """
@@ -85,7 +89,8 @@ def run(**given: Any) -> int:
     with existing(project.store, create=not given["dry_run"]) as place, Store(place) as store:
         if given["resume"]:
             return _resume(project, store, given)
-        plans = make_plans(project, read_request(store, given))
+        requests = [read_request(store, {**given, "suite": name}) for name in named_suites(project, given)]
+        plans = plan_suites(project, requests)
         check_baseline(plans, store)
         if given["dry_run"]:
             return _describe(plans, store, as_json=given["as_json"])
@@ -191,9 +196,7 @@ def _request_of(record: RunRecord, given: dict[str, Any] | None = None) -> Reque
 def _resume(project: Project, store: Store, given: dict[str, Any]) -> int:
     extra = [name for name in NOT_WITH_RESUME if given[name]]
     if extra:
-        name = (
-            "SUITE" if extra[0] == "suite" else "--" + extra[0].removesuffix("_ids").removesuffix("s").replace("_", "-")
-        )
+        name = OPTIONS.get(extra[0], "--" + extra[0].removesuffix("_ids").removesuffix("s").replace("_", "-"))
         raise InputError(f"--resume goes on with what the run was asked for; leave {name} out, or start a new run.")
     record = _find_resumable(store, given["resume"])
     if record.is_settled:
@@ -219,12 +222,11 @@ def _describe(plans: list[Any], store: Store, *, as_json: bool) -> int:
 
     for note in dict.fromkeys(note for plan in plans for note in plan.notes):
         hint(f"Note: {note}")
-    if any(plan.changed_since for plan in plans):
-        hint("Note: what --changed-since would spare is not taken off the calls below.")
     estimates = [estimate_run(plan, store) for plan in plans]
     if as_json:
         documents = [each.to_dict() for each in estimates]
         print_json(documents[0] if len(documents) == 1 else documents)
     else:
-        out("\n\n".join(map(estimate_text, estimates)))
+        is_one = len({each.suite for each in estimates}) == 1
+        out("\n\n".join(("" if is_one else f"{each.suite}\n") + estimate_text(each) for each in estimates))
     return 0

@@ -2,6 +2,7 @@
 
 from cortex_eval.config.build import make_plans
 from cortex_eval.config.document import Document, read_document
+from cortex_eval.config.edit import append_item, remove_item
 from cortex_eval.config.model import DEFAULT_OUTPUT, ProjectModel
 from cortex_eval.config.models import AsksModel, IsModel, named_model
 from cortex_eval.config.plan import DatasetSource, Plan
@@ -22,6 +23,7 @@ __all__ = [
     "Project",
     "ProjectModel",
     "Request",
+    "append_item",
     "dataset_of",
     "load_project",
     "make_plans",
@@ -29,5 +31,6 @@ __all__ = [
     "outline",
     "project_schema",
     "read_document",
+    "remove_item",
     "resolved",
 ]

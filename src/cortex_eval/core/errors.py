@@ -58,6 +58,8 @@ class TargetError(CortexError):
         """Worth asking again: the same call may succeed later."""
         self.attempts = 1
         """How often the target was asked before this was given up."""
+        self.is_alone = False
+        """Nobody was answered between the first attempt and the last: the target's fault, perhaps, not the case's."""
         self.retry_after_s = retry_after_s
         """How long the service asked us to wait."""
         self.status: int | None = None
@@ -69,9 +71,11 @@ class TargetError(CortexError):
 class JudgeError(CortexError):
     """A scorer or judge gave no verdict; `kind` says why."""
 
-    def __init__(self, message: str, *, kind: str = "failed") -> None:
+    def __init__(self, message: str, *, kind: str = "failed", attempts: int = 0) -> None:
         super().__init__(message)
         self.kind = kind
+        self.attempts = attempts
+        """How often a model was asked for it; 0: none was."""
 
 
 class Unavailable(CortexError):  # noqa: N818  # it is what the service is

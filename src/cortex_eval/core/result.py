@@ -115,6 +115,8 @@ class Failure(NamedTuple):
 
     kind: str
     message: str
+    attempts: int = 0
+    """Calls that were made for a verdict; 0: none, or it is a reply that is missing, whose result has them."""
 
 
 class ResultKey(NamedTuple):

@@ -1,8 +1,9 @@
 """How anything outside is called: one client, limits, retries, rates, budgets, and who may be called."""
 
+from cortex_eval.net.attempt import Called, is_cancelled
 from cortex_eval.net.client import JsonClient, Limits, Parsed, Received, check_url, host_of, parse_json, shown
 from cortex_eval.net.guard import Guard, is_loopback
-from cortex_eval.net.line import Called, Line, is_cancelled
+from cortex_eval.net.line import Line
 from cortex_eval.net.outside import Budget, Outside, Place
 from cortex_eval.net.patience import BREAK_AFTER, TIMEOUT_S, Patience
 from cortex_eval.net.stream import ServerEvent, events

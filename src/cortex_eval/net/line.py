@@ -1,8 +1,8 @@
 """The line to one service: when it may be called, what its failures mean, and when it is left alone for a while.
 
 A call that fails in passing is made again. A service that answers 429 gets fewer calls at once, and none before the
-time it named. One that fails ten times in a row is down: nobody calls it but a probe now and then, and the cases in
-hand wait. Waiting is never counted as the service's own time.
+time it named. One that fails ten times in a row is down: nobody calls it but a probe now and then, all others wait,
+and whoever failed steps aside: it may be what the service fails on. Waiting is never counted as the service's own time.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from cortex_eval.core import CortexError, InputError, StorageError, TargetError, Unavailable, Usage, shorten
+from cortex_eval.core import CortexError, TargetError, Unavailable, Usage
+from cortex_eval.net.attempt import Called, T, attempt_once
 from cortex_eval.net.outside import Outside, Place
 from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, Patience
 
@@ -23,28 +23,6 @@ MISFITS = frozenset({"not_json", "not_audio", "missing_field", "redirect", "tls"
 MISFIT_STATUS = frozenset({404, 405, 410, 415, 501})
 EARLY_S = 0.001
 """A timer may fire this much too soon; a service that names a time means it."""
-
-
-class Answer(Protocol):
-    """Whatever comes back from a service."""
-
-    @property
-    def usage(self) -> Usage | None:
-        """What it cost, if that is known."""
-
-
-T = TypeVar("T", bound=Answer)
-
-
-class Called(NamedTuple, Generic[T]):
-    """An answer, and what it took."""
-
-    answer: T
-    attempts: int
-    elapsed_ms: float
-    """Of the attempt that succeeded."""
-    waited_ms: float
-    """Before it: for a limit, for a retry, for the service to come back."""
 
 
 class Line:
@@ -56,6 +34,10 @@ class Line:
         self.outside = outside or Outside(at_once=10_000)
         self.openings = 0
         """How often the breaker opened."""
+        self.is_down = False
+        """Whether it is open."""
+        self.recoveries = 0
+        """How often it closed again."""
         self.failures = 0
         """In a row, of the kind that opens the breaker."""
         self.refusals = 0
@@ -65,6 +47,8 @@ class Line:
         self.note = ""
         """What it is waiting for, in words; empty when all is well."""
         self.waited_s = 0.0
+        self.heard_at = 0.0
+        """When the latest of the calls that were answered began; 0: none was."""
         self._limit = None if self.patience.break_after is None else FIRST_CALLS
         self._in_flight = 0
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -77,7 +61,6 @@ class Line:
         self._raised_by = 0
         self._throttled = 0
         self._trouble_since: float | None = None
-        self._is_down = False
         self._is_probing = False
         self._next_probe = 0.0
         self._over: Unavailable | None = None
@@ -95,7 +78,7 @@ class Line:
     @property
     def waits(self) -> str:
         """What it is waiting for, and for how long; empty when all is well."""
-        if not self._is_down or self._patience_ends is None:
+        if not self.is_down or self._patience_ends is None:
             return self.note
         now = time.monotonic()
         tries_s, left_s = self._next_probe - now, self._patience_ends - now
@@ -107,35 +90,46 @@ class Line:
 
         `TargetError` when there is none in the end; `Unavailable` when nobody should ask any more for now.
         """
-        attempts, waited_s = 1, 0.0
+        attempts, waited_s, failed_at = 1, 0.0, math.inf
         while True:
             if self._is_free:
                 self.outside.budget.begin()
             else:
                 waited_s += await self._wait_for_turn(place)
-            started, usage, is_probe = time.monotonic(), None, self._is_down
+            started, usage, is_probe = time.monotonic(), None, self.is_down
+            is_alone = attempts > 1 and self.heard_at <= failed_at
             self._in_flight += 1
             try:
-                answer = await self._attempt(attempt)
+                answer = await attempt_once(attempt, self.patience.timeout_s)
                 usage = answer.usage
             except TargetError as error:
-                error.attempts = attempts
+                error.attempts, error.is_alone = attempts, is_alone
+                failed_at = min(failed_at, time.monotonic())
                 if self._note_failure(error, started):
-                    continue  # not the case's fault: it waits, and this attempt does not count
-                if not error.transient or attempts > self.patience.retries:
+                    continue  # it was only too early: this attempt does not count
+                if (
+                    not error.transient
+                    or attempts > self.patience.retries
+                    or (self.is_down and self.patience.waits_out)
+                ):
                     raise
             else:
                 elapsed_s = time.monotonic() - started
-                self._note_success(usage)
+                self._note_success(usage, started)
                 return Called(answer, attempts, elapsed_s * 1000, waited_s * 1000)
             finally:
                 self._in_flight -= 1
                 self._is_probing = self._is_probing and not is_probe
                 self.outside.budget.end(usage)
-                if self._queue and (is_probe or not self._is_down or self._over):
+                if self._queue and (is_probe or not self.is_down or self._over):
                     self._wake()
             waited_s += await self._rest(self.patience.delay_s(attempts), place)
             attempts += 1
+
+    async def rest(self, failures: int) -> None:
+        """Wait as after this many failures in a row, unless the line is closed meanwhile; then they count no more."""
+        await self._rest(self.patience.delay_s(failures), None)
+        self.failures = 0
 
     def close(self, reason: Unavailable) -> None:
         """Nobody may call any more; whoever waits is told at once, calls in flight go on."""
@@ -145,23 +139,6 @@ class Line:
             if not resting.done():
                 resting.set_result(None)
 
-    async def _attempt(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        try:
-            async with asyncio.timeout(self.patience.timeout_s):
-                return await attempt()
-        except TimeoutError as error:
-            raise TargetError(
-                f"No reply within {self.patience.timeout_s:g} s (timeout_seconds).", kind="timeout", transient=True
-            ) from error
-        except (TargetError, InputError, StorageError, Unavailable):
-            raise
-        except (Exception, SystemExit, asyncio.CancelledError) as error:  # a plugin's target is foreign code
-            if isinstance(error, asyncio.CancelledError) and is_cancelled():
-                raise
-            raise TargetError(
-                f"The target raised {type(error).__name__}: {shorten(str(error))}", kind="raised"
-            ) from error
-
     # Waiting
 
     @property
@@ -169,7 +146,7 @@ class Line:
         """Whether a call may be made at once: the way of nearly every call."""
         return (
             self._in_flight < self._most
-            and not self._is_down
+            and not self.is_down
             and self._over is None
             and (not self._not_before or time.monotonic() >= self._not_before)
             and self.patience.requests_per_minute is None
@@ -187,29 +164,28 @@ class Line:
         """Return when a call may be made and is on the budget, with the seconds that it took."""
         began = time.monotonic()
         try:
-            while self._must_wait():
+            while self._must_wait(now := time.monotonic()):
                 async with _leaving(place):  # and look again with a place: much may have changed until there is one
-                    await self._wait_a_while()
+                    await self._wait_a_while(now)
             self.outside.budget.begin()
         except (asyncio.CancelledError, CortexError):
             self._wake()  # it may have been woken: its turn is now the next one's
             raise
         now = time.monotonic()
-        if self._is_down:
+        if self.is_down:
             self._is_probing, self._next_probe = True, now + self.patience.probe_every_s
         if self.patience.requests_per_minute is not None:
             self._next_paced = max(now, self._next_paced) + 60.0 / self.patience.requests_per_minute
         self.waited_s += now - began
         return now - began
 
-    def _must_wait(self) -> bool:
+    def _must_wait(self, now: float) -> bool:
         """Whether a call must wait; `Unavailable` when it would be in vain."""
-        now = time.monotonic()
         if self._over is not None:
             raise self._over
         if self._patience_ends is not None and now >= self._patience_ends:
             raise self._give_up()
-        if self._is_down:
+        if self.is_down:
             is_early = self._is_probing or now < self._next_probe
             if is_early and not self.patience.waits_out:
                 raise TargetError(f"{self.name} is down: {self.note}", kind="unavailable")
@@ -221,10 +197,9 @@ class Line:
             return True
         return self._in_flight >= self._most
 
-    async def _wait_a_while(self) -> None:
-        """Until something may have changed: a call ended, a time came."""
-        now = time.monotonic()
-        times = [self._next_probe] if self._is_down and not self._is_probing else [self._ready_at]
+    async def _wait_a_while(self, now: float) -> None:
+        """Until something may have changed: a call ended, or a time came that was still to come when it was asked."""
+        times = [self._next_probe] if self.is_down and not self._is_probing else [self._ready_at]
         times += [] if self._patience_ends is None else [self._patience_ends]
         later = [each - now for each in times if each > now]
         change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -244,12 +219,12 @@ class Line:
         if self._trouble_since is None or not self.patience.waits_out:
             return None
         # A service that asks to slow down is not dead: it gets a minute even when nobody waits for dead ones.
-        limit_s = self.patience.pause_limit_s if self._is_down else max(self.patience.pause_limit_s, LONGEST_DELAY_S)
+        limit_s = self.patience.pause_limit_s if self.is_down else max(self.patience.pause_limit_s, LONGEST_DELAY_S)
         return self._trouble_since + limit_s
 
     def _wake(self) -> None:
         """Those who wait for their turn may look again: as many as there is room for."""
-        is_open = self._is_down or self._over is not None
+        is_open = self.is_down or self._over is not None
         room = math.inf if is_open else self._most - self._in_flight
         while self._queue and room > 0:
             waiting = self._queue.popleft()
@@ -273,12 +248,13 @@ class Line:
 
     # What answers mean
 
-    def _note_success(self, usage: Usage | None) -> None:
+    def _note_success(self, usage: Usage | None, started: float) -> None:
+        self.heard_at = max(self.heard_at, started)
         self.failures = self.refusals = self.misfits = self._throttled = 0
         self._is_proven = True
         self._trouble_since = None
-        if self._is_down:
-            self._is_down, self._limit = False, None
+        if self.is_down:
+            self.is_down, self.recoveries, self._limit = False, self.recoveries + 1, None
         elif self._limit is not None and not self._lowered:
             self._limit = None  # it answers: no need to be shy any more
         elif self._limit is not None:
@@ -296,11 +272,12 @@ class Line:
     def _note_life(self) -> None:
         """It is not down."""
         self.failures = 0
-        if self._is_down:
-            self._is_down, self._trouble_since, self.note = False, None, ""
+        if self.is_down:
+            self.is_down, self.recoveries = False, self.recoveries + 1
+            self._trouble_since, self.note = None, ""
 
     def _note_failure(self, error: TargetError, started: float) -> bool:
-        """Whether the line, not the case, is to blame: the case then waits and this attempt does not count."""
+        """Whether it was only too early: the case then waits and this attempt does not count."""
         if error.kind == "auth":
             return self._note_refusal(error)
         self.refusals = 0
@@ -313,11 +290,11 @@ class Line:
         self.failures += 1
         if error.retry_after_s is not None:
             self._not_before = max(self._not_before, time.monotonic() + min(error.retry_after_s, LONGEST_DELAY_S))
-        if self._is_down:
+        if self.is_down:
             self.note = str(error)
         elif self.patience.break_after is not None and self.failures >= self.patience.break_after:
             self._go_down(error)
-        return self._is_down and self.patience.waits_out
+        return False
 
     def _note_misfit(self, error: TargetError) -> None:
         """When nothing but misfits came from the beginning, it is not the service that was meant."""
@@ -335,7 +312,7 @@ class Line:
             return False
         if self.patience.waits_out:
             raise self._ended(f"{error} {self.refusals} calls in a row were refused.", "target_auth") from error
-        if not self._is_down:
+        if not self.is_down:
             self._go_down(error)
         return False
 
@@ -362,7 +339,7 @@ class Line:
 
     def _go_down(self, error: TargetError) -> None:
         now = time.monotonic()
-        self._is_down, self.openings = True, self.openings + 1
+        self.is_down, self.openings = True, self.openings + 1
         self._trouble_since = now
         self._next_probe = max(self._not_before, now + min(self.patience.retry_delay_s, self.patience.probe_every_s))
         self.note = str(error)
@@ -372,20 +349,14 @@ class Line:
         assert self._patience_ends is not None
         assert self._trouble_since is not None
         waited = f"within {self._patience_ends - self._trouble_since:g} s"
-        waited += " (pause_limit_seconds)" if self._is_down else ", the least that a busy service is given"
-        kind = "target_unavailable" if self._is_down else "rate_limited"
+        waited += " (pause_limit_seconds)" if self.is_down else ", the least that a busy service is given"
+        kind = "target_unavailable" if self.is_down else "rate_limited"
         return self._ended(f"{self.name} did not recover {waited}: {self.note}", kind)
 
     def _ended(self, message: str, kind: str) -> Unavailable:
         reason = Unavailable(message, kind=kind)
         self.close(reason)
         return reason
-
-
-def is_cancelled() -> bool:
-    """Whether a CancelledError is meant for the task that it came to, and did not escape from foreign code."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _minutes(seconds: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from cortex_eval.analysis import Report, TokenUse
+from cortex_eval.analysis import Calls, Report, TokenUse
 from cortex_eval.reports.words import plural
 
 WORTH_TELLING_S = 1.0
@@ -56,7 +56,7 @@ def calls_sentence(report: Report) -> str:
         parts.append(f"cost: {', '.join(costs)}")
     if not parts:
         return ""
-    made = "" if calls.made is None else f"{calls.made:,} {plural('call', calls.made)}: "
+    made = "" if calls.made is None else f"{_made(calls)} {plural('call', calls.made)}: "
     return f"{made}{'; '.join(parts)}"
 
 
@@ -75,7 +75,8 @@ def call_rows(report: Report) -> list[CallRow]:
 def _call_rows(report: Report) -> Iterator[CallRow]:
     calls = report.calls
     if calls.made is not None:
-        yield CallRow("Calls made", f"{calls.made:,}", "to the target and to judges, retries included")
+        cut_off = "; of a part of the run that was killed, only those with a result are known" if calls.at_least else ""
+        yield CallRow("Calls made", _made(calls), f"to the target and to judges, retries included{cut_off}")
     if calls.asked:
         share = f"{calls.answered_first / calls.asked:.1%} of the turns asked".replace("%", " %")
         yield CallRow("Answered at the first attempt", f"{calls.answered_first:,}/{calls.asked:,}", share)
@@ -89,6 +90,10 @@ def _call_rows(report: Report) -> Iterator[CallRow]:
     if calls.may_repeat:
         remark = "an earlier part of the run, which was cut off, may have made them already"
         yield CallRow("Calls that may be repeats", f"{calls.may_repeat:,}", remark)
+
+
+def _made(calls: Calls) -> str:
+    return f"at least {calls.made:,}" if calls.at_least else f"{calls.made:,}"
 
 
 def _use_rows(report: Report) -> Iterator[CallRow]:

@@ -167,6 +167,8 @@ def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
             absent.append(f"{name_as_html(name)}{f' ({_shown(reason)})' if reason else ''}")
             continue
         judge = " <span class=by>judge</span>" if score.get("source") == "judge" else ""
+        if (calls := _attempts_at(score)) > 1:
+            judge += f" <span class=by>{calls} attempts</span>"
         rows += (
             f"<tr><th scope=row>{name_as_html(name)}{judge}</th><td>{_score_tag(score)}</td>"
             f"<td>{_shown(_reason(score))}{_evidence(score.get('evidence'))}</td></tr>"
@@ -184,6 +186,13 @@ def _score_tag(score: Mapping[str, Any]) -> str:
     passed = score.get("passed")
     kind, mark = ("t-none", "") if passed is None else ("t-pass", "✓ ") if passed else ("t-fail", "✕ ")
     return f'<span class="tag {kind}">{mark}{number(figure_of(score))}</span>'
+
+
+def _attempts_at(score: Mapping[str, Any]) -> int:
+    """How often a judge was asked for this score, or for the error in its place; 0: it is not known, or no judge's."""
+    told = score.get("error") or (score.get("evidence") if score.get("source") == "judge" else None)
+    attempts = told.get("attempts", 0) if isinstance(told, Mapping) else 0
+    return attempts if isinstance(attempts, int) else 0
 
 
 def _reason(score: Mapping[str, Any]) -> str:

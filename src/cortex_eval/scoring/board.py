@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -70,10 +71,13 @@ class Scoreboard:
         while self._unscored:
             await self._unscored.popleft()()
 
-    async def judge(self, case: Case, reply: Reply, conversation: Sequence[Reply] | None) -> Judged:
+    async def judge(
+        self, case: Case, reply: Reply, conversation: Sequence[Reply] | None, *, may_repeat: bool = False
+    ) -> Judged:
         """The verdict on the reply to the turn that `case` stands at.
 
-        `conversation` holds all replies when this is the last turn: scorers of whole conversations speak then.
+        `conversation` holds all replies when this is the last turn: scorers of whole conversations speak then. With
+        `may_repeat`, judges may have been asked before, in a part of the run that was cut off: their scores say so.
         """
         found = _Found({}, {})
         for planned in self._by_turn:
@@ -82,7 +86,7 @@ class Scoreboard:
             await self._score(planned, case, conversation or (), found)
         if self._together:
             await self._score_together(case, reply, conversation, found)
-        scores, failed = found
+        scores, failed = (_marked(found.scores) if may_repeat else found.scores), found.failed
         verdict = combine(scores, self._planned, passing_threshold=self._passing_threshold, failed=failed)
         return Judged(
             state_of(verdict, failed),
@@ -102,7 +106,7 @@ class Scoreboard:
                 score = await run_scorer(planned, case, reply, passing_threshold=self._passing_threshold)
             found.scores[planned.name] = score
         except JudgeError as error:
-            found.failed[planned.name] = Failure(error.kind, str(error))
+            found.failed[planned.name] = Failure(error.kind, str(error), error.attempts)
 
     async def _score_together(
         self, case: Case, reply: Reply, conversation: Sequence[Reply] | None, found: _Found
@@ -134,7 +138,22 @@ class Scoreboard:
             raise stopped[0]
 
 
+def _marked(scores: Mapping[str, Score]) -> dict[str, Score]:
+    """Scores that say of the calls to judges that they may be repeats; a verdict that was kept took no call."""
+    return {
+        name: replace(score, evidence={**score.evidence, "may_repeat": True})
+        if score.source == "judge" and isinstance(score.evidence, dict) and not score.evidence.get("cached")
+        else score
+        for name, score in scores.items()
+    }
+
+
 def scores_to_json(scores: Mapping[str, Score], failed: Mapping[str, Failure]) -> bytes:
     """Scores by name as they are stored; a scorer that gave no answer stands there with its error."""
-    errors = {name: {"error": {"kind": each.kind, "message": each.message}} for name, each in failed.items()}
+    errors = {name: {"error": _told(each)} for name, each in failed.items()}
     return to_json({**scores, **errors})
+
+
+def _told(failure: Failure) -> dict[str, str | int]:
+    told = {"kind": failure.kind, "message": failure.message}
+    return {**told, "attempts": failure.attempts} if failure.attempts > 1 else {**told}

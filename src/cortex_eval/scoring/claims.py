@@ -133,8 +133,20 @@ _ADVICE = (
 _NUMBERED = (
     r"(?:passages?|contexts?|documents?|sources?) (?:\d+|one|two|three)(?:(?:, | and | & |, and )(?:passages? )?\d+)*"
 )
+# Marks that only say where a sentence is from: [1], [2, 5], [^3], 【4†a】, [doc1], (passage 2), (source: Charaka 1.2).
+_NAMED = r"(?:sources?|refs?\.?|references?|citations?|स्रोत|संदर्भ|सन्दर्भ) ?[:：] ?(?:[^()\[\]\n]|\([^()\n]*\)){1,150}"
+_MARK = "|".join(
+    (
+        r"(?<!\[)\[\^?[\d०-९]{1,3}(?: ?[,;–-] ?\^?[\d०-९]{1,3})*\](?!\])(?:\(https?://[^()\s]{1,500}\))?",
+        r"【\d{1,3}(?::\d{1,3})?(?:†[^【】\n]{0,60})?】",
+        rf"\[(?:(?:see |from )?{_NUMBERED}|(?:doc|ref|source)\.? ?#?\d{{1,3}}|{_NAMED})\]",
+        rf"\((?:(?:see |from )?{_NUMBERED}|{_NAMED})\)",
+    )
+)
+_MARKS_TOGETHER = rf"(?:{_MARK})(?: ?[,;]? ?(?:{_MARK}))*"
+_LIST = re.compile(r"\[[^\]^]*[,;–-].*")
 _REFERENCES = (
-    rf"\((?:see |from )?{_NUMBERED}\)|\[\d+(?:, ?\d+)*\]",
+    rf"{_MARKS_TOGETHER}|\[\d+(?:, ?\d+)*\]",
     rf",? (?:as |which is )?(?:mentioned|stated|described|noted|suggested) in (?:the )?{_NUMBERED}",
     (
         r"^(?:based on|according to|as per|from|in) (?:the )?(?:(?:given|provided|above|retrieved) )?"
@@ -167,21 +179,48 @@ def take_apart(answer: str) -> TakenApart:
 
     A sentence or list item that states something is a claim. Questions, greetings, praise, headings and lead-ins ("Here
     are the steps:"), sentences that say that the answer is not known, and standing advice ("Please consult your
-    doctor") are not.
+    doctor") are not. A mark of a source ("[1]", "(source: Charaka 1.2)") belongs to the sentence before it.
     """
     if not words(answer):
         return TakenApart("empty", ())
     claims, advice, refused = [], [], False
-    for sentence in sentences(answer):
-        if is_refusal(sentence.text):
+    for sentence, said in _with_marks(answer):
+        if is_refusal(said):
             refused = True
-        elif is_advice(sentence.text):
+        elif is_advice(said):
             advice.append(sentence)
-        elif _claims_something(sentence.text):
+        elif _claims_something(said):
             claims.append(sentence)
     if claims:
         return TakenApart("claims", tuple(claims), tuple(advice))
     return TakenApart("refusal" if refused else "advice" if advice else "no_claim", (), tuple(advice))
+
+
+def _with_marks(answer: str) -> list[tuple[Claim, str]]:
+    """Every sentence with the marks of sources behind it, and what it says without any."""
+    marks = [mark.span() for mark in _mark_pattern().finditer(answer) if _is_behind_words(mark)]
+    if not marks:
+        return [(each, each.text) for each in sentences(answer)]
+    unmarked = answer  # of the same length, so that places stay what they are
+    for start, end in marks:
+        unmarked = unmarked[:start] + " " * (end - start) + unmarked[end:]
+    found = []
+    for each in sentences(unmarked):
+        behind = (stop for start, stop in marks if start >= each.end and not answer[each.end : start].strip(" \t.।"))
+        end = next(behind, each.end)
+        found.append((Claim(answer[each.start : end], each.start, end), " ".join(each.text.split())))
+    return found
+
+
+def _is_behind_words(mark: re.Match[str]) -> bool:
+    """Whether a mark can be one: something was said before it, and it is not itself what is said, as a list is."""
+    before, line = mark.string[: mark.start()], mark.string[: mark.start()].rpartition("\n")[2]
+    if not mark[0].startswith("[") or not mark[0][1:2].isdecimal():
+        return True
+    if words(line):
+        return not line.endswith((": ", "=", "= "))
+    is_alone = not mark.string[mark.end() :].partition("\n")[0].strip(" \t\r.।")
+    return is_alone and bool(words(before)) and not _LIST.match(mark[0])
 
 
 def sentences(text: str) -> list[Claim]:
@@ -279,6 +318,11 @@ def _small_talk_pattern() -> re.Pattern[str]:
 @cache
 def _advice_pattern() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{each})" for each in _ADVICE))
+
+
+@cache
+def _mark_pattern() -> re.Pattern[str]:
+    return re.compile(_MARKS_TOGETHER, re.IGNORECASE)
 
 
 @cache

@@ -121,7 +121,7 @@ def _cumulated(name: str, logit: float) -> float:
 class Faithfulness:
     """The chance that everything the reply claims stands in its passages."""
 
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     by: str = "embedded"
     use_embeddings: bool = True
@@ -150,7 +150,7 @@ class Faithfulness:
 class HallucinationRate:
     """The share of the reply's claims that no source supports; reports show this rate, of which less is better."""
 
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     use_embeddings: bool = True
     """False: compare words only."""

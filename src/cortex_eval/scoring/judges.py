@@ -65,7 +65,7 @@ class FaithfulnessJudge(ModelScorer):
     With `method: plain` the model gives one number from 0 to 1 for the whole reply.
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     method: Literal["claims", "plain"] = "claims"
 

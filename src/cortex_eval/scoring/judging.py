@@ -162,7 +162,8 @@ class ModelScorer:
             try:
                 called = await seat.call(asked, idempotency_key=fence)
             except TargetError as error:
-                raise JudgeError(f"The judge did not answer: {error}", kind=error.kind) from error
+                told = f"The judge did not answer: {error}"
+                raise JudgeError(told, kind=error.kind, attempts=calls + error.attempts) from error
             asked_times += 1
             calls += called.attempts
             used.append(called.answer.usage)
@@ -171,7 +172,7 @@ class ModelScorer:
             except JudgeError as error:
                 if asked_times >= self.attempts:
                     often = f" Asked {asked_times} times." if asked_times > 1 else ""
-                    raise JudgeError(f"{error}{often}", kind=error.kind) from error
+                    raise JudgeError(f"{error}{often}", kind=error.kind, attempts=calls) from error
                 if error.kind == "truncated":
                     room = min(2 * room, LARGEST_ANSWER)
             else:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from cortex_eval.core import redact_bytes, to_json
+from cortex_eval.datasets import CaseRow
 from cortex_eval.storage.database import Database, Transaction, now, storable
 from cortex_eval.storage.results import LAST_ATTEMPT, REUSED
 
@@ -16,7 +18,12 @@ VERDICTS = f"""SELECT r.ordinal AS ordinal,
     FROM cortex_results r JOIN cortex_runs u ON u.no=r.run_no
     WHERE r.run_no=? AND r.repeat<u.repeats AND {LAST_ATTEMPT} {{and_more}} GROUP BY r.ordinal"""  # noqa: S608  # ours
 """Place of a case → 1 when all its turns and repeats passed, 0 when one failed, -1 when one ended in an error."""
+ANSWERED = f"""(SELECT count(*) FROM cortex_results r WHERE r.run_no=old.no AND r.ordinal=was.ordinal AND r.repeat<?
+    AND r.repeat<old.repeats AND r.reply IS NOT NULL AND {LAST_ATTEMPT})"""  # noqa: S608  # as above
+"""Turns of a case that were answered in a run, over its first repeats: how many of those."""
 Standing = Literal["same", "changed", "unanswered"]
+LOOKED_UP_AT_ONCE = 500
+"""Cases in one statement."""
 
 
 class FinishedRun(NamedTuple):
@@ -146,12 +153,45 @@ class History:
         A case that the run did not have in its dataset is not there.
         """
         rows = self._db.stream(
-            f"""SELECT now.ordinal, CASE WHEN now.body<>was.body THEN 'changed' WHEN now.turns * ? =
-                (SELECT count(*) FROM cortex_results r WHERE r.run_no=old.no AND r.ordinal=was.ordinal AND r.repeat<?
-                AND r.repeat<old.repeats AND r.reply IS NOT NULL AND {LAST_ATTEMPT}) THEN 'same' ELSE 'unanswered' END
+            f"""SELECT now.ordinal, CASE WHEN now.body<>was.body THEN 'changed'
+                WHEN now.turns * ? = {ANSWERED} THEN 'same' ELSE 'unanswered' END
             FROM cortex_runs old JOIN cortex_cases was ON was.dataset_no=old.dataset_no
             JOIN cortex_cases now ON now.dataset_no=? AND now.case_id=was.case_id
             WHERE old.no=? ORDER BY now.ordinal""",  # noqa: S608  # as above
             (repeats, repeats, dataset_no, run_no),
         )
         return {row[0]: row[1] for row in rows}
+
+    def standing_of(self, cases: Iterable[CaseRow], run_no: int, repeats: int) -> dict[int, Standing]:
+        """The same of cases that are not kept: nothing is written."""
+        rows, found = iter(cases), dict[int, Standing]()
+        while chunk := list(islice(rows, LOOKED_UP_AT_ONCE)):
+            found.update(self._standing_of(chunk, run_no, repeats))
+        return found
+
+    def _standing_of(self, cases: Sequence[CaseRow], run_no: int, repeats: int) -> Iterator[tuple[int, Standing]]:
+        ids = [storable(row.id) for row in cases]
+        marks = ",".join("?" * len(ids))
+        rows = self._db.fetch(
+            f"""SELECT was.case_id, was.body, {ANSWERED} FROM cortex_runs old
+            JOIN cortex_cases was ON was.dataset_no=old.dataset_no
+            WHERE old.no=? AND was.case_id IN ({marks})""",  # noqa: S608  # as above
+            (repeats, run_no, *ids),
+        )
+        kept = {case_id: (body, answered) for case_id, body, answered in rows}
+        for row, case_id in zip(cases, ids, strict=True):
+            if case_id in kept:
+                body, answered = kept[case_id]
+                is_whole = answered == row.turns * repeats
+                yield row.ordinal, "changed" if body != row.json else "same" if is_whole else "unanswered"
+
+    def unjudged(self, run_no: int, repeats: int) -> dict[str, int]:
+        """Ids of cases without a verdict, with how many of their first repeats in that run lack one."""
+        rows = self._db.fetch(
+            f"""SELECT c.case_id, count(DISTINCT r.repeat) FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
+            JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
+            WHERE u.no=? AND r.repeat<? AND r.repeat<u.repeats AND r.state NOT IN ('passed', 'failed')
+            AND {LAST_ATTEMPT} GROUP BY c.case_id""",  # noqa: S608  # as above
+            (run_no, repeats),
+        )
+        return dict(rows)
