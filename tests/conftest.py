@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from cortex_eval.storage import Store
 from cortex_eval.testing import ScriptedService
 from served_postgres import ServedPostgres, served_postgres
+from warm_command import COMMAND, run_command
 
 # No deadlines: the first example of a process may have to import numpy, and a busy machine is not a failure.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -25,16 +26,22 @@ settings.register_profile("thorough", PATIENT)
 settings.register_profile("quick", PATIENT, max_examples=20)  # for `make check`
 settings.load_profile("thorough")
 
-CORTEX = Path(sys.executable).with_name("cortex")
-"""The installed command."""
+gc.set_threshold(100_000, 50, 50)  # as the command does: looking for garbage is a tenth of the time otherwise
+
+
+def pytest_collection_finish() -> None:
+    """What is imported stays: it is not looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)
 class ProjectFolder:
-    """A project on disk, and the installed command in it."""
+    """A project on disk, and the command in it."""
 
     root: Path
-    command: Path = CORTEX
+    command: Path = COMMAND
+    """The installed one, for whoever starts it otherwise."""
 
     @property
     def store_path(self) -> Path:
@@ -53,9 +60,8 @@ class ProjectFolder:
 
     def cortex(self, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
         """`cortex …`, run to its end."""
-        return subprocess.run(
-            [self.command, *arguments], cwd=self.root, text=True, capture_output=True, timeout=timeout_s, check=False
-        )
+        done = run_command(arguments, cwd=self.root, env=os.environ, timeout_s=timeout_s)
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture

@@ -46,6 +46,7 @@ def test_a_category_that_fails_more_often_is_found_with_its_interval():
     assert found.gain == pytest.approx((found.failed - found.cases * found.rest_rate) / 400)
 
 
+@pytest.mark.slow
 def test_chance_alone_is_rarely_a_finding():
     rate = dict.fromkeys("abcdefgh", 0.2)
 

@@ -284,6 +284,7 @@ def test_the_order_of_cases_does_not_matter(order):
     assert other.metrics["accuracy"].mean == pytest.approx(one.metrics["accuracy"].mean)
 
 
+@pytest.mark.slow
 def test_ten_thousand_results_are_summarised_without_numpy():
     code = (
         "import sys\n"

@@ -1,4 +1,4 @@
-"""Folders and projects for the installed command."""
+"""Folders and projects for the command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "config"))  # for the project
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever starts the installed command takes a second or more: not for `make check`."""
+    """Together they take minutes; `make check` has `test_every_command.py`."""
     for item in items:
         if item.path.parent == Path(__file__).parent and {"folder", "clinic"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

@@ -1,18 +1,18 @@
-"""The installed command in a folder of its own, and a clinic's bot to run it against."""
+"""The command in a folder of its own, and a clinic's bot to run it against."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from cortex_eval.testing import Call, ScriptedService
+from warm_command import COMMAND, run_command, run_installed
 
-CORTEX = Path(sys.executable).with_name("cortex")
+CORTEX = COMMAND
 HIDDEN = ("CORTEX_", "NO_COLOR", "COLUMNS", "LINES", "LC_", "LANG", "TZ", "FORCE_COLOR")
 """Settings of whoever runs the tests that must not reach the command."""
 
@@ -25,6 +25,12 @@ class Done:
     out: str
     err: str
 
+    @classmethod
+    def of(cls, done: subprocess.CompletedProcess[bytes]) -> Self:
+        result = cls(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+        assert "Traceback" not in result.err, result.err
+        return result
+
     @property
     def json(self) -> Any:
         return json.loads(self.out)
@@ -32,7 +38,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Folder:
-    """A working directory with the installed command."""
+    """A working directory with the command."""
 
     root: Path
 
@@ -51,18 +57,13 @@ class Folder:
 
     def cortex(self, *arguments: str, stdin: str = "", **environment: str) -> Done:
         """`cortex …`, run to its end. Whatever happens, it shows no traceback."""
-        done = subprocess.run(
-            [CORTEX, *arguments],
-            cwd=self.root,
-            env=self.environment(**environment),
-            input=stdin.encode(),
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-        result = Done(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
-        assert "Traceback" not in result.err, result.err
-        return result
+        env = self.environment(**environment)
+        return Done.of(run_command(arguments, cwd=self.root, env=env, stdin=stdin.encode()))
+
+    def installed(self, *arguments: str, stdin: str = "", **environment: str) -> Done:
+        """The installed command, started as people start it, and run to its end."""
+        env = self.environment(**environment)
+        return Done.of(run_installed(arguments, cwd=self.root, env=env, stdin=stdin.encode()))
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """`cortex …`, going on while the test does."""

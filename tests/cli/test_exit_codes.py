@@ -28,7 +28,7 @@ def last_verdict(text):
 
 
 def test_0_when_the_run_passes(clinic):
-    done = clinic().cortex("run")
+    done = clinic().installed("run")
 
     assert done.code == 0
     assert last_verdict(done.out) == VERDICTS[0]
@@ -37,23 +37,23 @@ def test_0_when_the_run_passes(clinic):
 @pytest.mark.slow
 def test_1_when_a_worse_version_is_compared_with_the_baseline(clinic):
     project = clinic(gate=LOW_BAR)
-    assert project.cortex("run").code == 0
-    assert project.cortex("baseline", "set", "latest", "--name", "main").code == 0
+    assert project.installed("run").code == 0
+    assert project.installed("baseline", "set", "latest", "--name", "main").code == 0
     project.bot.reply = some_wrong
 
-    without = project.cortex("run")
-    compared = project.cortex("run", "--baseline", "main")
+    without = project.installed("run")
+    compared = project.installed("run", "--baseline", "main")
 
     assert without.code == 0
     assert compared.code == 1
     assert last_verdict(compared.out) == VERDICTS[1]
     assert "exact fell 1.00 → 0.50 (allowed 0.02)" in compared.out
-    assert project.cortex("run", "--baseline", "mian").code == 4
+    assert project.installed("run", "--baseline", "mian").code == 4
 
 
 @pytest.mark.parametrize("arguments", [(), ("--fail-under", "0.6")])
 def test_2_when_the_score_is_too_low(clinic, arguments):
-    done = clinic(reply=some_wrong, gate=LOW_BAR if arguments else {}).cortex("run", *arguments)
+    done = clinic(reply=some_wrong, gate=LOW_BAR if arguments else {}).installed("run", *arguments)
 
     assert done.code == 2
     assert last_verdict(done.out) == VERDICTS[2]
@@ -62,7 +62,7 @@ def test_2_when_the_score_is_too_low(clinic, arguments):
 
 @pytest.mark.parametrize("reply", [500, "not JSON"], ids=["status", "not_json"])
 def test_3_when_the_target_does_not_answer(clinic, reply):
-    done = clinic(reply=reply).cortex("run")
+    done = clinic(reply=reply).installed("run")
 
     assert done.code == 3
     assert last_verdict(done.out) == VERDICTS[3]
@@ -70,7 +70,7 @@ def test_3_when_the_target_does_not_answer(clinic, reply):
 
 
 def test_3_comes_before_2_when_both_hold(clinic):
-    done = clinic(reply=lambda call: 500 if call.number == 1 else {"text": "No."}).cortex("run")
+    done = clinic(reply=lambda call: 500 if call.number == 1 else {"text": "No."}).installed("run")
 
     assert done.code == 3
     assert last_verdict(done.out) == VERDICTS[3]
@@ -79,7 +79,7 @@ def test_3_comes_before_2_when_both_hold(clinic):
 def test_4_when_the_project_file_is_not_valid(clinic):
     project = clinic(gate={"modus": "strict"})
 
-    done = project.cortex("run")
+    done = project.installed("run")
 
     assert (done.code, done.out) == (4, "")
     assert "cortex.yaml:" in done.err
@@ -117,7 +117,7 @@ def test_130_and_143_when_stopped_and_the_printed_command_goes_on_without_repeat
     assert "Stopped: 12 of 40 cases are done and kept." in err
     assert len(project.bot.ledger) == 12
     printed = re.search(r"^Go on: cortex (.+)$", err, re.MULTILINE)[1]
-    resumed = project.cortex(*shlex.split(printed))
+    resumed = project.installed(*shlex.split(printed))
     assert resumed.code == 0, resumed.err
     assert "40/40" in resumed.out
     asked = project.is_asked()
@@ -143,36 +143,36 @@ def test_a_second_ctrl_c_stops_at_once_and_nothing_stored_is_lost(clinic):
 
     assert running.returncode == 130
     assert "8 of 12 cases are done and kept" in err
-    (run,) = project.cortex("runs", "list", "--json").json
+    (run,) = project.installed("runs", "list", "--json").json
     assert run["status"] == "paused"
 
 
 @pytest.mark.slow
 def test_resuming_a_finished_run_changes_nothing_and_gives_its_code(clinic):
     project = clinic(reply=some_wrong)
-    first = project.cortex("run", "--json")
-    before = project.cortex("runs", "show", "latest", "--json").json
+    first = project.installed("run", "--json")
+    before = project.installed("runs", "show", "latest", "--json").json
     files = sorted((project.root / "reports").rglob("*"))
     config = json.loads((project.root / "cortex.yaml").read_text())
     project.write("cortex.yaml", {**config, "gate": {"thresholds": {"pass_rate": 0.1}}})  # would let it pass
 
-    again = project.cortex("run", "--resume", first.json["run"]["id"][:5], "--json")
+    again = project.installed("run", "--resume", first.json["run"]["id"][:5], "--json")
 
     assert (first.code, again.code) == (2, 2)
     assert again.json == first.json
     assert again.json["run"]["finished"] == before["run"]["finished"]
     assert "nothing is left to do" in again.err
     assert len(project.bot.ledger) == 4
-    assert project.cortex("runs", "show", "latest", "--json").json == before
+    assert project.installed("runs", "show", "latest", "--json").json == before
     assert sorted((project.root / "reports").rglob("*")) == files
 
 
 @pytest.mark.slow
 def test_resuming_a_run_with_errors_asks_only_for_what_is_missing(clinic):
     project = clinic(reply=lambda call: 503 if call.number == 2 else {"text": f"Answer to {call.json['query']}"})
-    assert project.cortex("run").code == 3
+    assert project.installed("run").code == 3
 
-    resumed = project.cortex("run", "--resume", "latest")
+    resumed = project.installed("run", "--resume", "latest")
 
     assert resumed.code == 0
     assert len(project.bot.ledger) == 5
@@ -181,13 +181,13 @@ def test_resuming_a_run_with_errors_asks_only_for_what_is_missing(clinic):
 @pytest.mark.slow
 def test_an_interrupted_run_is_still_compared_with_its_baseline_when_it_goes_on(clinic):
     project = clinic(gate=LOW_BAR)
-    project.cortex("run")
-    project.cortex("baseline", "set", "latest")
+    project.installed("run")
+    project.installed("baseline", "set", "latest")
     project.bot.reply = lambda call: 503 if call.number == 8 else some_wrong(call)
-    assert project.cortex("run", "--baseline", "default").code == 3
+    assert project.installed("run", "--baseline", "default").code == 3
     project.bot.reply = some_wrong
 
-    resumed = project.cortex("run", "--resume", "latest")
+    resumed = project.installed("run", "--resume", "latest")
 
     assert resumed.code == 1
     assert last_verdict(resumed.out) == VERDICTS[1]

@@ -7,7 +7,6 @@ import html
 import json
 import re
 import sqlite3
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,11 +14,12 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
-from installed import CORTEX, Done, Folder
+from installed import Done, Folder
 
 from cortex_eval.cli.options import hint, out, print_json
 from cortex_eval.core import Secret
 from cortex_eval.testing import Answer, Call, ScriptedService
+from warm_command import run_command, run_installed
 
 IN_ENVIRONMENT = {
     "MAIN_API_KEY": "sk-live-51Hx9Qk3LmNpRsTuVwXyZ0aB",
@@ -211,9 +211,8 @@ def write_project(folder: Folder, url: str) -> None:
 
 def cortex(folder: Folder, arguments: Sequence[str], given: Mapping[str, str]) -> Done:
     """Like `Folder.cortex`, but tracebacks are welcome: they are searched too."""
-    done = subprocess.run(
-        [CORTEX, *arguments], cwd=folder.root, env=folder.environment(**given), capture_output=True, timeout=120
-    )
+    run = run_installed if arguments[0] == "run" else run_command  # a run is seen by the processes that it starts
+    done = run(arguments, cwd=folder.root, env=folder.environment(**given))
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_eval.core import InputError, to_json
 from cortex_eval.datasets import cases_from, dataset_version, validate_file
 from cortex_eval.datasets.names import CANONICAL
+from laws import tried
 
-relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 pieces = st.sampled_from(
     [
         '"',
@@ -82,7 +82,7 @@ rows = st.dictionaries(st.sampled_from([*CANONICAL, "expert_1", "expert_2", "not
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "yaml", "parquet"])
-@relaxed
+@tried(150)
 @given(
     content=st.binary(max_size=60)
     | scribbles.map(str.encode)
@@ -98,7 +98,7 @@ def test_any_bytes_are_read_or_told(tmp_path, ending, content):
     json.dumps(found.to_json())
 
 
-@relaxed
+@tried(150)
 @given(st.lists(rows, max_size=3))
 def test_any_rows_are_read_or_told_and_the_stored_form_is_that_of_the_case(given_rows):
     reader = cases_from(given_rows)
@@ -113,7 +113,7 @@ def test_any_rows_are_read_or_told_and_the_stored_form_is_that_of_the_case(given
     assert reader.version == dataset_version(cases)
 
 
-@relaxed
+@tried(150)
 @given(row=rows)
 def test_a_row_in_a_file_is_the_same_as_in_python(tmp_path, row):
     path = tmp_path / "a.jsonl"

@@ -117,6 +117,7 @@ async def test_F13_many_cases_that_fail_for_ever_are_not_taken_for_an_outage(scr
     assert len(bot.ledger) <= 80 + 20 * 6
 
 
+@pytest.mark.slow
 async def test_F14_a_case_on_which_the_service_goes_down_again_and_again_is_an_error_and_the_others_are_answered(
     scripted_service, store
 ):

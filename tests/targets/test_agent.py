@@ -46,9 +46,9 @@ def turn(number: int = 0, replies: list[Reply] | None = None) -> Conversation:
     return conversation_at(TALK, number, replies or [], session_id="session-1")
 
 
-async def ask(url: str, turns: Conversation | None = None, **given: Any) -> Reply:
+async def ask(url: str, turns: Conversation | None = None, *, idle_s: float = 0.3, **given: Any) -> Reply:
     async with targets.build("agent", {"api_url": url, **given}) as target:
-        target.connect_by(Guard(), Limits(idle_s=0.3))
+        target.connect_by(Guard(), Limits(idle_s=idle_s))
         return await target.ask(turns or turn())
 
 
@@ -187,7 +187,7 @@ async def test_a_sample_agent_that_stumbles_is_a_named_error_and_answers_when_it
         assert agent.service is not None
         agent.service.reply = fault
 
-        error = await failure(agent.url)
+        error = await failure(agent.url, idle_s=0.1 if kind == "timeout" else 0.3)
         agent.service.reply = agent.answer
         reply = await ask(agent.url)
 

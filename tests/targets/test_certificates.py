@@ -70,7 +70,9 @@ def test_TR11_a_certificate_that_can_be_verified_is_accepted(scripted_service, m
     assert len(bot.ledger) == 3
 
 
-@pytest.mark.parametrize("served", SERVED)
+@pytest.mark.parametrize(
+    "served", ["expired", *(pytest.param(name, marks=pytest.mark.slow) for name in SERVED if name != "expired")]
+)
 def test_TR11_a_bad_certificate_is_an_error_with_its_reason_and_nothing_is_sent(
     scripted_service, make_project, authority, tmp_path, served
 ):
@@ -93,6 +95,7 @@ def test_TR11_a_bad_certificate_is_an_error_with_its_reason_and_nothing_is_sent(
     assert bot.ledger == [], "no request without a verified certificate"
 
 
+@pytest.mark.slow
 def test_TR11_a_judge_with_a_bad_certificate_is_not_asked_either(scripted_service, make_project, authority, tmp_path):
     bot = scripted_service({"text": "Yes."})
     model = scripted_service(
@@ -113,6 +116,7 @@ def test_TR11_a_judge_with_a_bad_certificate_is_not_asked_either(scripted_servic
     assert model.ledger == []
 
 
+@pytest.mark.slow
 def test_TR11_a_port_that_does_not_speak_tls_is_no_certificate(scripted_service, make_project):
     bot = scripted_service({"text": "Yes."})
     project = make_project(CASES, {"kind": "chatbot", "api_url": bot.url.replace("http:", "https:")})

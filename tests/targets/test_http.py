@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_eval.core import Case, InputError, Reply, Secret, TargetError, ToolCall, Turn
@@ -28,6 +28,7 @@ from cortex_eval.testing import (
     redirect,
     reset,
 )
+from laws import tried
 
 HELLO = Case.of("Hello?", id="hello", context={"channel": "web"}, category="greeting", language="en", passages=("p",))
 
@@ -114,7 +115,7 @@ def echoing():
         yield bot
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@tried(60)
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.from_regex(r"\{[a-z_]{1,12}\}"))
 async def test_any_text_arrives_as_it_is_and_comes_back_as_it_is(echoing, text):
     reply = await ask(

@@ -16,6 +16,8 @@ from cortex_eval.core import Case, InputError, Reply, Secret, TargetError, ToolC
 from cortex_eval.targets import Conversation, local, targets
 from cortex_eval.targets.local import PythonTarget
 
+in_a_process = pytest.param("process", marks=pytest.mark.slow)
+"""Where there are many: each starts a process, and a few others stay for `make check`."""
 BOT = """
 import asyncio, ctypes, os, signal, subprocess, sys, threading, time
 from cortex_eval.core import TargetError
@@ -180,7 +182,7 @@ async def test_the_worker_is_gone_when_the_target_is_left(project):
         os.kill(pid, 0)
 
 
-@pytest.mark.parametrize("isolation", ["process", "thread"])
+@pytest.mark.parametrize("isolation", [in_a_process, "thread"])
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -220,7 +222,7 @@ async def test_pl01_an_import_that_kills_the_process_is_an_input_error(project):
         await PythonTarget(call="deadly:ask", directory=str(project)).check()
 
 
-@pytest.mark.parametrize("isolation", ["process", "thread"])
+@pytest.mark.parametrize("isolation", [in_a_process, "thread"])
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [

@@ -1,0 +1,174 @@
+"""Several suites in one command: one after the other, each with its own report, and the gravest exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+
+import pytest
+from installed import clinic_rows, right_answers
+
+from cortex_eval.testing import Answer
+
+
+@pytest.fixture
+def project(clinic):
+    """Three suites: one that passes, one that is below its limit, and one with two targets that passes."""
+    made = clinic(cases=3)
+    made.write("visits.jsonl", "".join(json.dumps({**row, "category": "v"}) + "\n" for row in clinic_rows(5)[3:]))
+    bot = {"kind": "chatbot", "api_url": made.bot.url}
+    document = {
+        "services": {"chatbot": bot, "second": bot},
+        "execution": {"retry_count": 0},
+        "suites": {
+            "clinic": {"dataset": "cases.jsonl", "scorers": ["exact"], "service": "chatbot"},
+            "visits": {
+                "dataset": "visits.jsonl",
+                "scorers": ["exact"],
+                "service": "chatbot",
+                "gate": {"thresholds": {"pass_rate": 0.9}},
+            },
+            "both": {"dataset": "cases.jsonl", "scorers": ["exact"], "services": ["chatbot", "second"]},
+        },
+    }
+    made.write("cortex.yaml", document)
+    made.bot.reply = lambda call: {"text": "No."} if "Question 4" in call.json["query"] else right_answers(call)
+    return made
+
+
+def files_in(project, suite: str) -> set[str]:
+    folder = project.root / "reports" / "evaluation" / suite
+    return {path.name.partition("_")[0] + path.suffix for path in folder.iterdir()}
+
+
+def test_suites_run_one_after_the_other_and_the_gravest_exit_code_is_the_commands(project):
+    done = project.cortex("run", "visits", "clinic")
+
+    assert done.code == 2
+    assert [question.partition("?")[0] for question in sorted(project.is_asked()[:2])] == ["Question 3", "Question 4"]
+    assert done.out.startswith("visits, 1 of 2\nvisits.jsonl (2 cases) → chatbot\n")
+    assert "\n\nclinic, 2 of 2\ncases.jsonl (3 cases) → chatbot\n" in done.out
+    assert done.out.endswith(
+        "\n2 suites run\n\n"
+        "  visits  BELOW THRESHOLD  pass_rate 0.50 is under 0.90.\n"
+        "  clinic  PASSED           overall_score 1.00 reaches 0.70.\n\n"
+        "Exit code 2, by visits.\n"
+    )
+    assert all(len(line) <= 80 for line in done.out.splitlines())
+    assert {"report.html", "evaluation.json", "results.jsonl"} <= files_in(project, "visits") & files_in(
+        project, "clinic"
+    )
+    assert project.cortex("run", "clinic", "--output-dir", "alone").code == 0
+    assert (project.root / "alone" / "results_chatbot.jsonl").is_file(), "one suite has no folder of its own"
+
+
+def test_all_suites_are_run_and_several_targets_stand_beside_each_other_in_their_suite(project):
+    done = project.cortex("run", "--all-suites")
+
+    assert done.code == 2
+    assert [line.split()[:3] for line in done.out.splitlines() if "PASSED  " in line and line.startswith("  ")] == [
+        ["clinic", "PASSED", "overall_score"],
+        ["both", "→", "chatbot"],
+        ["both", "→", "second"],
+    ]
+    assert "3 suites run" in done.out
+    assert "All targets beside each other: reports/evaluation/both/evaluation_summary_report.md" in done.err
+    assert [each["run"]["suite"] for each in project.cortex("run", "--all-suites", "--json").json] == [
+        "clinic",
+        "visits",
+        "both",
+        "both",
+    ]
+
+
+def test_a_run_that_broke_is_graver_than_one_below_its_limit(project):
+    project.bot.reply = lambda call: Answer(500) if "Question 0" in call.json["query"] else {"text": "No."}
+
+    done = project.cortex("run", "clinic", "visits")
+
+    assert done.code == 3
+    assert "Exit code 3, by clinic." in done.out
+
+
+def test_what_would_be_run_is_told_suite_by_suite(project):
+    done = project.cortex("run", "--all-suites", "--dry-run")
+
+    heads = [line for line in done.out.splitlines() if line and not line.startswith(" ")]
+    assert [head for head in heads if "→" not in head] == ["clinic", "visits", "both", "both"]
+    assert project.bot.ledger == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("clinic", "visits", "--resume", "latest"), "leave SUITE out, or start a new run"),
+        (("--all-suites", "--resume", "latest"), "leave --all-suites out, or start a new run"),
+        (("clinic", "visits", "--dataset", "cases.jsonl"), "--dataset is that of one run"),
+        (("clinic", "visits", "--failed-of", "latest"), "--failed-of names a run"),
+        (("--all-suites", "--changed-since", "latest"), "--changed-since names a run"),
+        (("clinic", "--all-suites"), "--all-suites runs clinic too"),
+        (("clinic", "clinic"), "The suite clinic is named twice."),
+        (("clinic", "vists"), "there is no suite 'vists'. Did you mean 'visits'?"),
+        (("--all-suites", "--category", "v"), "clinic: The dataset has no category 'v'."),
+        (("--all-suites", "--baseline", "main"), "There is no baseline 'main' for clinic."),
+    ],
+)
+def test_what_makes_no_sense_for_several_suites_is_refused_before_anything_is_asked(project, arguments, said):
+    done = project.cortex("run", *arguments)
+
+    assert (done.code, done.out) == (4, "")
+    assert said in done.err
+    assert project.bot.ledger == []
+
+
+def test_a_mistake_in_the_last_dataset_is_told_before_the_first_is_run(project):
+    project.write("visits.jsonl", '{"id": "a"}\n')
+
+    done = project.cortex("run", "clinic", "visits")
+
+    assert done.code == 4
+    assert "visits.jsonl:1" in done.err
+    assert project.bot.ledger == []
+
+
+def test_the_dashboard_of_each_suite_has_its_own_name(project):
+    config = json.loads((project.root / "cortex.yaml").read_text())
+    project.write("cortex.yaml", {**config, "dashboard": {"output_path": "pages/board.html"}})
+
+    project.cortex("run", "--all-suites")
+
+    assert sorted(path.name for path in (project.root / "pages").iterdir()) == [
+        "board_both_chatbot.html",
+        "board_both_second.html",
+        "board_clinic.html",
+        "board_visits.html",
+    ]
+
+
+def test_when_one_is_stopped_the_others_are_not_begun_and_are_named(project):
+    gate = asyncio.Event()
+
+    async def reply(call):
+        if call.number > 1:
+            await gate.wait()
+        return right_answers(call)
+
+    project.bot.reply = reply
+    running = project.start("run", "--all-suites", "--concurrency", "1")
+    project.bot.wait_for_calls(2)
+    running.send_signal(signal.SIGINT)
+    assert running.stderr is not None
+    while "Stopping" not in running.stderr.readline():
+        pass
+
+    async def let_go():
+        gate.set()
+
+    project.bot.from_thread(let_go())
+    _, err = running.communicate(timeout=60)
+
+    assert running.returncode == 130
+    assert "Not begun: visits, both → chatbot, both → second." in err
+    assert "Go on: cortex run --resume " in err
+    assert len(project.bot.ledger) == 2
