@@ -15,7 +15,7 @@ JOBS: dict[str, tuple[str, int, str]] = {
     "analyze": ("analyze latest", 0, "1 of 4 cases did not pass."),
     "baseline": ("baseline set latest --name main", 0, "is the baseline 'main' of clinic."),
     "ci": ("ci", 0, "PASSED"),
-    "compare": ("compare latest~1 latest", 0, "0.75  0.75    0.00"),
+    "compare": ("compare latest~1 latest", 0, "0.75 0.75 0.00"),
     "config": ("config show", 0, "cases.json"),
     "datasets": ("datasets show cases.json", 0, "4 cases"),
     "demo": ("demo helth", 4, "'helth' is not one of"),  # what it does takes long
@@ -25,7 +25,7 @@ JOBS: dict[str, tuple[str, int, str]] = {
     "quarantine": ("quarantine list", 0, "No case is in quarantine."),
     "report": ("report latest --format json", 0, "reports/evaluation/"),
     "rescore": ("rescore latest", 0, "exact 0.75"),
-    "run": ("run", 0, "  0.75  [0.30, 0.95]   4/4"),
+    "run": ("run", 0, "exact 0.75 [0.30, 0.95] 4/4"),
     "runs": ("runs list", 0, "0.750 passed"),
     "schema": ("schema", 0, '"title":"Cortex project file"'),
     "trend": ("trend", 0, "overall_score 0.750"),
