@@ -45,8 +45,8 @@ def find_baseline(store: Store, gate: GateSettings, suite: str, run: RunRecord |
 def _unknown(store: Store, name: str, suite: str) -> InputError:
     names = [each.name for each in store.baselines.all() if each.suite == suite]
     there = f"There are: {', '.join(names)}." if names else "There are none yet."
-    made = store.runs.all(limit=1, suite=suite)
-    how = f"cortex baseline set {'latest' if made else 'RUN'} --name {name}"
+    made = next((run.id for run in store.runs.all(limit=100, suite=suite) if run.status == "completed"), None)
+    how = f"cortex baseline set {made or 'RUN'} --name {name}"
     first = "" if made else ", after a run without --baseline"
     return InputError(f"There is no baseline {name!r} for {suite}. {there} Make it{first}: {how}.")
 
@@ -135,6 +135,8 @@ def name_run(store: Store, report: Report, name: str, *, is_pinned: bool = False
     """Make a completed run what later ones of its suite are held against; gives what is kept of it."""
     if report.run.status != "completed":
         raise InputError(f"Run {report.run.id} is {report.run.status}: only a completed run can be a baseline.")
+    if not report.metrics:
+        raise InputError(f"Run {report.run.id} scored nothing: it cannot be a baseline.")
     return keep_baseline(store, name, report.run.suite, analysis.baseline_of(report), is_pinned=is_pinned)
 
 

@@ -136,3 +136,21 @@ def test_runs_without_a_case_in_common_cannot_be_compared():
     other = [replace(row, case_id=f"other_{row.ordinal}") for row in played()]
     with pytest.raises(InputError, match="have no case in common"):
         compare_runs([made_run(40, id="a"), made_run(40, id="b")], Shelf(a=played(), b=other), gate=GATE)
+
+
+def test_runs_without_a_case_that_both_scored_have_nothing_to_compare():
+    down = [made_result(made_case(n), n, state="error_target", scores={}) for n in range(40)]
+    unjudged = [made_result(made_case(n), n, state="error_judge", scores={}) for n in range(40)]
+    shelf = Shelf(a=played(), b=down, c=unjudged, d=played(range(12)))
+    record = {name: made_run(40, id=name) for name in "abcd"}
+
+    def told(*names):
+        return compare_runs([record[name] for name in names], shelf, gate=GATE)
+
+    for names in ("ab", "ba", "bb", "ac", "cc"):
+        assert (told(*names).verdict, told(*names).exit_code) == ("nothing to compare", 3), names
+    document = told("b", "a").to_dict()
+    assert (document["verdict"], document["exit_code"]) == ("nothing to compare", 3)
+    assert (document["cases"], document["errors_a"], document["errors_b"]) == (40, 40, 0)
+    assert document["metrics"]["pass_rate"]["verdict"] == "undefined"
+    assert (told("a", "d", "b").verdict, told("a", "d", "b").exit_code) == ("nothing to compare", 3)

@@ -29,6 +29,16 @@ def test_CL01_a_wrong_call_shows_how_it_is_called(folder, arguments, said):
     assert said in done.err
 
 
+@pytest.mark.parametrize("group", ["config", "baseline", "quarantine", "datasets", "judges", "runs", None])
+def test_CL01_a_group_without_a_command_shows_its_help_once(folder, group):
+    names = [group] if group else []
+
+    done = folder.cortex(*names)
+
+    assert (done.code, done.out) == (4, "")
+    assert done.err == folder.cortex(*names, "--help").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from cortex_eval.testing import Answer
+
 SEED_BASELINE = {
     "timestamp": "2024-12-04T10:30:00",
     "overall_intent_accuracy": 0.85,
@@ -54,6 +56,45 @@ def test_a_worse_run_is_a_regression_and_the_same_one_passes(clinic):
     (found,) = project.cortex("runs", "show", "latest", "--json").json["regressions"]
     assert found["low"] < found["diff"] < found["high"] < 0
     assert found["p_value"] == pytest.approx(0.5**10)
+
+
+def test_a_missing_baseline_names_a_run_of_its_own_suite(clinic):
+    suite = {"dataset": "cases.jsonl", "scorers": ["exact"]}
+    project = clinic(cases=1, suites={"clinic": suite, "other": suite})
+    own = run(project, "clinic").json["run"]["id"]
+
+    none = project.cortex("run", "other", "--baseline", "default")
+    run(project, "other")
+    some = project.cortex("run", "clinic", "--baseline", "default")
+
+    assert "Make it, after a run without --baseline: cortex baseline set RUN --name default." in none.err
+    assert f"There are none yet. Make it: cortex baseline set {own} --name default." in some.err
+
+
+def test_a_baseline_that_replaces_another_says_which(clinic):
+    project = clinic(cases=1)
+    first = run(project).json["run"]["id"]
+    set_first = project.cortex("baseline", "set", "latest")
+    again = project.cortex("baseline", "set", "latest")
+    second = run(project).json["run"]["id"]
+    replacing = project.cortex("baseline", "set", "latest")
+    project.write("base.json", SEED_BASELINE)
+    project.cortex("baseline", "import", "base.json", "--suite", "clinic")
+
+    assert set_first.out == again.out == f"Run {first} is the baseline 'default' of clinic.\n"
+    assert replacing.out == f"Run {second} is the baseline 'default' of clinic.\nIt replaces run {first}.\n"
+    assert project.cortex("baseline", "set", "latest").out.endswith("\nIt replaces figures made elsewhere.\n")
+
+
+def test_a_run_that_scored_nothing_cannot_be_a_baseline(clinic):
+    project = clinic(cases=1, reply=lambda call: Answer(500))  # whatever is asked
+    failed = run(project).json["run"]["id"]
+
+    done = project.cortex("baseline", "set", "latest")
+
+    assert (done.code, done.out) == (4, "")
+    assert done.err == f"Error: Run {failed} scored nothing: it cannot be a baseline.\n"
+    assert names(project) == []
 
 
 @pytest.mark.slow

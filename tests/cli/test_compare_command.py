@@ -69,7 +69,9 @@ def test_what_was_undone_is_no_difference_and_what_was_mended_is_better(three_ru
 
     assert (undone.code, better.code) == (0, 0)
     assert "NO DIFFERENCE SEEN  A and B score the same in every case." in undone.out
-    assert re.search(r"to see the allowed 0\.02 takes [\d,]+ cases\.", " ".join(undone.out.split()))
+    assert re.search(
+        r"to see the allowed 0\.02 \(gate\.regression, by default\) takes [\d,]+ cases\.", " ".join(undone.out.split())
+    )
     assert "BETTER  B is better: exact rose 0.50 → 1.00" in better.out
     assert "  pass_rate by category\n" in better.out
 
@@ -191,6 +193,28 @@ def test_what_cannot_be_compared_is_a_message(clinic):
     assert "There is no run 'nope'" in unknown.err
     assert "There is no run 'latest~1'" in before.err
     assert "have no case in common" in apart.err
+
+
+def test_a_run_of_errors_alone_leaves_nothing_to_compare(clinic):
+    project = clinic(cases=2, reply=(500, {"error": "down"}))
+    project.cortex("run")
+    project.bot.reply = right_answers
+    project.cortex("run")
+
+    done, machine = (
+        project.cortex("compare", "latest~1", "latest"),
+        project.cortex("compare", "latest~1", "latest", "--json"),
+    )
+
+    assert (done.code, machine.code, machine.json["exit_code"]) == (3, 3, 3)
+    assert (machine.json["verdict"], machine.json["errors_a"]) == ("nothing to compare", 2)
+    lines = done.out.splitlines()
+    assert "NOTHING TO COMPARE  No case was scored in both A and B: A has 2 errors in 2" in lines
+    assert "NO DIFFERENCE" not in done.out
+    assert "gate would see" not in done.out
+    assert "scored in one run only" not in done.out
+    assert lines[-1] == f"See the errors: cortex runs show {machine.json['runs'][0]['id']} --failed"
+    assert project.cortex("compare", "latest~1", "latest", "-f", "markdown").out.startswith("## Nothing to compare\n")
 
 
 def test_the_planted_regression_of_the_bioagent_sample_is_found_and_its_undoing_too(tmp_path):

@@ -117,8 +117,8 @@ def test_terminal_page_comment_and_plan_have_one_set_of_numbers(told):
         r"by ([\d.]+) or more would be seen, to see the allowed 0.02 takes ([\d,]+) cases", evidence["reason"]
     ).groups()
     said = words(told["compared"])
-    assert f"a gate would see a drop of pass_rate by {seen} or more" in said
-    assert f"to see the allowed 0.02 takes {needed} cases." in said
+    assert f"a statistical gate would see a drop of pass_rate by {seen} or more" in said
+    assert f"to see the allowed 0.02 (gate.regression, by default) takes {needed} cases." in said
     assert f"a drop of pass_rate by {seen} or more against the baseline default" in words(told["planned"])
 
 
@@ -145,8 +145,10 @@ def test_a_baseline_that_was_asked_for_must_be_there_but_other_mistakes_come_fir
         bad = fresh.cortex("run", "--baseline", "main")
 
     assert missing.code == none.code == bad.code == 4
+    newest = next(each["id"] for each in folder.cortex("runs", "list", "--json").json if each["status"] == "completed")
     assert (
-        "There is no baseline 'main' for desk. There are: default. Make it: cortex baseline set latest" in missing.err
+        f"There is no baseline 'main' for desk. There are: default. Make it: cortex baseline set {newest} --name main."
+        in missing.err
     )
     assert "There are none yet. Make it, after a run without --baseline: cortex baseline set RUN" in none.err
     assert "baseline" not in bad.err

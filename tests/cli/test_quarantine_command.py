@@ -144,3 +144,35 @@ def test_a_file_in_another_form_is_refused_with_what_to_write(project):
     twice = project.cortex("quarantine", "list")
     assert (twice.code, twice.out) == (0, "")
     assert "No case is in quarantine." in twice.err
+
+
+def test_the_failed_cases_of_a_run_are_marked_and_compare_leaves_them_out(project):
+    project.cortex("run", "clinic")
+    project.bot.reply = lambda call: {"text": "No."} if "Question 2" in call.json["query"] else right_answers(call)
+    project.cortex("quarantine", "add", "c2", "--reason", "asks for today's date")
+    project.cortex("run", "clinic")
+
+    failed = project.cortex("runs", "show", "latest", "--failed").out.splitlines()
+    compared = project.cortex("compare", "latest~1", "latest")
+    document = project.cortex("compare", "latest~1", "latest", "--json").json
+
+    assert failed[0] == "c2  failed  0.00  (in quarantine)"
+    assert compared.code == 0
+    assert "1 case in quarantine is in none of these figures: c2: asks for today's date." in " ".join(
+        compared.out.split()
+    )
+    assert (document["cases"], document["newly_broken"]) == (3, [])
+
+
+def test_compare_takes_the_quarantine_of_the_last_run_that_still_held_then(project):
+    project.cortex("run", "clinic")
+    project.bot.reply = lambda call: {"text": "No."} if "Question 2" in call.json["query"] else right_answers(call)
+    listed = [{"case": "c2", "reason": "was flaky", "until": "2020-01-01"}]
+    suites = {"clinic": {"dataset": "cases.jsonl", "scorers": ["exact"], "quarantine": listed}}
+    project.write("cortex.yaml", {"services": {"chatbot": {"api_url": project.bot.url}}, "suites": suites})
+    project.cortex("run", "clinic")
+
+    document = project.cortex("compare", "latest~1", "latest", "--json").json
+
+    assert [each["case_id"] for each in document["newly_broken"]] == ["c2"]
+    assert not any("quarantine" in note for note in document["notes"])

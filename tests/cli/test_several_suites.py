@@ -49,10 +49,12 @@ def test_suites_run_one_after_the_other_and_the_gravest_exit_code_is_the_command
     assert [question.partition("?")[0] for question in sorted(project.is_asked()[:2])] == ["Question 3", "Question 4"]
     assert done.out.startswith("visits, 1 of 2\nvisits.jsonl (2 cases) → chatbot\n")
     assert "\n\nclinic, 2 of 2\ncases.jsonl (3 cases) → chatbot\n" in done.out
+    clinic, visits = (each["id"] for each in project.cortex("runs", "list", "--json").json)
     assert done.out.endswith(
         "\n2 suites run\n\n"
-        "  visits  BELOW THRESHOLD  pass_rate 0.50 is under 0.90.\n"
-        "  clinic  PASSED           overall_score 1.00 reaches 0.70.\n\n"
+        f"  visits  BELOW THRESHOLD  pass_rate 0.50 is under 0.90. Run {visits}.\n"
+        f"                           cortex analyze {visits}\n"
+        f"  clinic  PASSED           overall_score 1.00 reaches 0.70. Run {clinic}.\n\n"
         "Exit code 2, by visits.\n"
     )
     assert all(len(line) <= 80 for line in done.out.splitlines())

@@ -86,7 +86,20 @@ def test_an_item_goes_behind_the_last_one_in_its_form(tmp_path: Path):
     assert listed(path) == ["a", "b", "t-17"]
 
 
-def test_between_brackets_an_item_is_json_which_is_yaml_too(tmp_path: Path):
+def test_between_brackets_an_item_has_plain_keys_as_those_around_it(tmp_path: Path):
+    path = project(tmp_path, FLOW)
+
+    append_item(path, PLACE, ITEM)
+
+    assert path.read_text() == FLOW.replace("reason: y}", f"reason: y}}, {WRITTEN}")
+    path = project(tmp_path, "suites: {triage: {dataset: c}}\n")
+    append_item(path, PLACE, {"case": "no", "reason": "a, b", "until": "2026-12-31"})
+    append_item(path, PLACE, {"case": "c2, c3", "reason": "x"})
+    first, second = '{case: "no", reason: "a, b", until: 2026-12-31}', '{case: "c2, c3", reason: "x"}'
+    assert path.read_text() == f"suites: {{triage: {{dataset: c, quarantine: [{first}, {second}]}}}}\n"
+
+
+def test_between_brackets_an_item_is_json_where_all_else_is(tmp_path: Path):
     for text in (FLOW, AS_JSON, FLOW.replace("[{case: a, reason: x}, {case: b, reason: y}]", "[]")):
         path = project(tmp_path, text)
         before = listed(path)

@@ -23,6 +23,7 @@ SUITE = "suites:\n  s: {dataset: d.jsonl, scorers: [exact]}\n"
     ("text", "said"),
     [
         ("servises: {}\n", "cortex.yaml:1: there is no key 'servises'. Did you mean 'services'?"),
+        (BOT + "metrics:\n  passing_treshold: 0.7\n", "cortex.yaml:4: there is no key 'metrics.passing_treshold'. Did you mean 'passing_threshold'?"),
         (BOT + "gate:\n  treshold: 1\n", "cortex.yaml:4: there is no key 'gate.treshold'. Did you mean 'thresholds'?"),
         (BOT + "suites:\n  s:\n    dataset: d\n    scorer: [exact]\n", "cortex.yaml:6: there is no key 'suites.s.scorer'. Did you mean 'scorers'?"),
         (BOT + "suites:\n  s:\n    service: bot\n", "cortex.yaml:4: suites.s.dataset is missing."),

@@ -31,6 +31,8 @@ One-sided, as gates ask, it only says that nothing is known to be worse."""
 CompareAlternative = Literal["two-sided", "worse"]
 NO_CATEGORY = "(none)"
 _UNBOUNDED = ("latency_ms",)
+_NO_SCORES = ("latency_ms", "llm_usage_rate")
+"""Measured of every reply, whether or not it was scored."""
 _TOLERANCE = 1e-9
 _OF_CATEGORIES = ("pass_rate", "overall_score")
 """By the first of these that was compared, categories are."""
@@ -145,6 +147,14 @@ class Comparison:
     """None: each case was asked once."""
     broken_categories: tuple[BrokenCategory, ...] = ()
     """Categories with newly broken cases, those that broke wholly first."""
+    errors_a: int = 0
+    errors_b: int = 0
+    """Of `cases`, those that ended in an error."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no case has a score in both runs: then there is nothing to compare."""
+        return not any(each.pairs for each in self.metrics.values() if each.name not in _NO_SCORES)
 
     @property
     def changes(self) -> Changes:
@@ -198,6 +208,8 @@ def compare_cases(
         level=level,
         repeats_a=repeats_of([each for each, _ in pairs]),
         repeats_b=repeats_of([each for _, each in pairs]),
+        errors_a=sum(each.error for each, _ in pairs),
+        errors_b=sum(each.error for _, each in pairs),
     )
 
 

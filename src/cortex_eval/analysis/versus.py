@@ -10,10 +10,13 @@ from cortex_eval.analysis.cases import CaseFigures, case_figures
 from cortex_eval.analysis.changes import CaseChange
 from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.paired import Comparison, PairedMetric, compare_cases, judge_together
+from cortex_eval.analysis.quarantine import Quarantine
 from cortex_eval.analysis.report import Metric
 from cortex_eval.core import Direction, InputError, Result, RunRecord
 
-VersusVerdict = Literal["worse", "within allowance", "better", "cannot tell", "no difference seen"]
+VersusVerdict = Literal[
+    "nothing to compare", "worse", "within allowance", "better", "cannot tell", "no difference seen"
+]
 ReadResults = Callable[[RunRecord, bool], Iterable[Result]]
 """The results of a run, case by case; with their cases or without."""
 EARLIER_RUNS = 3
@@ -35,11 +38,15 @@ class Versus:
 
     @property
     def verdict(self) -> VersusVerdict:
-        """Worse where any run is; better where none is and any metric of any run improved.
+        """Nothing to compare where no case of a run was scored in the first too, which comes before all else.
+
+        Worse where any run is; better where none is and any metric of any run improved.
 
         What may be chance in any metric cannot be told; only what is the same, or surely within what is allowed, is no
         difference.
         """
+        if any(each.is_empty for each in self.comparisons):
+            return "nothing to compare"
         if any(each.regressions or each.regressed_categories for each in self.comparisons):
             return "worse"
         found = {metric.verdict for each in self.comparisons for metric in each.metrics.values() if metric.is_telling}
@@ -52,8 +59,8 @@ class Versus:
 
     @property
     def exit_code(self) -> int:
-        """1 when a later run is worse than the first by more than is allowed and by more than chance."""
-        return 1 if self.verdict == "worse" else 0
+        """3 when there is nothing to compare; 1 when a later run is worse, by more than is allowed and than chance."""
+        return {"nothing to compare": 3, "worse": 1}.get(self.verdict, 0)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
         """The comparison as JSON holds it; of more than two runs, the second stands at the top and all below."""
@@ -80,15 +87,17 @@ def compare_runs(
     """Every run after the first against the first, two-sided, with Holm's adjustment over all of it.
 
     `gate` says how much worse a metric may get and at which level. Among `earlier` runs, those of a system that states
-    the same version, on the same dataset, show which cases are flaky.
+    the same version, on the same dataset, show which cases are flaky. Cases that the gate has in
+    quarantine, at the time of the last run, are in none of the figures.
     """
     first, *others = runs
+    aside = Quarantine(gate.quarantine, runs[-1])
     with_cases = any(run.dataset.version != first.dataset.version for run in others)
-    a = case_figures(read(first, with_cases))
+    a = case_figures(aside.passing(read(first, with_cases)))
     comparisons: list[Comparison] = []
     notes: list[str] = []
     for place, run in enumerate(others, 1):
-        b = case_figures(read(run, with_cases))
+        b = case_figures(aside.passing(read(run, with_cases)))
         directions = directions_of(a, b)
         history = _history(first, run, a, b, read, earlier)
         allowed = allowed_worsening(gate, directions)
@@ -103,7 +112,7 @@ def compare_runs(
     return Versus(
         runs=tuple(runs),
         comparisons=adjusted_together(comparisons) if len(others) > 1 else tuple(comparisons),
-        notes=(*_states(runs), *notes),
+        notes=(*_states(runs), *notes, *_set_aside(aside)),
         level=gate.level,
     )
 
@@ -189,6 +198,14 @@ def _states(runs: Sequence[RunRecord]) -> Iterator[str]:
             yield f"{_label(place)} is a sample of {chosen}: only these are compared."
 
 
+def _set_aside(quarantine: Quarantine) -> Iterator[str]:
+    """Which cases were left out; how they went is in the report of each run."""
+    found = [f"{each.case_id}: {each.reason}" for each in quarantine.set_aside()]
+    if found:
+        count = "1 case in quarantine is" if len(found) == 1 else f"{len(found):,} cases in quarantine are"
+        yield f"{count} in none of these figures: {'; '.join(found)}."
+
+
 def _notes(first: RunRecord, run: RunRecord, found: Comparison, label: str) -> Iterator[str]:
     """What is to be known of a pair of runs."""
     uncompared = [
@@ -248,6 +265,8 @@ def _document(found: Comparison) -> dict[str, Any]:  # Any: JSON
         "only_a": found.only_a,
         "only_b": found.only_b,
         "changed": found.changed,
+        "errors_a": found.errors_a,
+        "errors_b": found.errors_b,
         "metrics": {name: _metric(each) for name, each in found.metrics.items()},
         "categories": [
             {

@@ -54,12 +54,15 @@ def set_baseline(
         made = report_of(here.store, run_id)
         path = (output_dir or here.output_dir) / "baseline.json"
         make_folder(path.parent)  # before anything is kept
+        before = here.store.baselines.find(name, made.run.suite)
         kept = name_run(here.store, made, name, is_pinned=anchor)
         write_atomically(path, [redact_bytes(to_json(kept))])
     if as_json:
         print_json({"name": name, "suite": made.run.suite, "run": made.run.id, "file": str(path)})
         return
     out(f"Run {made.run.id} is the {'anchor' if anchor else 'baseline'} {name!r} of {made.run.suite}.")
+    if before is not None and before.get("run_id") != made.run.id:
+        out(f"It replaces run {before['run_id']}." if before.get("run_id") else "It replaces figures made elsewhere.")
     hint(f"Written: {path}")
     hint(_how_to_compare(name, with_config(f"cortex run {made.run.suite} --baseline {name}", made.run), anchor=anchor))
 

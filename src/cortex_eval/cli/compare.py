@@ -33,7 +33,8 @@ RUNS_LOOKED_AT = 100
 def compare(run_ids: tuple[str, ...], form: Literal["text", "markdown"], config: Path | None, as_json: bool) -> int:
     """Compare runs case by case, each with the first: what differs by more than chance, what broke, what is flaky.
 
-    Exit code 1 when a later run is worse than RUN_A by more than is allowed and by more than chance, else 0.
+    Exit code 1 when a later run is worse than RUN_A by more than is allowed and by more than chance; 3 when no case was
+    scored in both; else 0.
     """
     if len(run_ids) < 2:
         raise InputError("compare needs two runs or more, such as: cortex compare latest~1 latest")

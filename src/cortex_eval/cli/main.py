@@ -93,6 +93,9 @@ def main() -> NoReturn:
     try:
         code = cortex.main(standalone_mode=False)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)  # the help
+        code = EXIT_INPUT
     except click.UsageError as error:
         context = error.ctx or click.Context(cortex, info_name="cortex")
         code = _say(error.format_message(), usage=context.get_usage())

@@ -82,7 +82,7 @@ def show(run_id: str, failed: bool, replies: bool, cases: tuple[str, ...], confi
             print_json({**document, "results": [row for row in rows if not cases or row["case_id"] in cases]})
             return
         where = FAILED_RESULTS if failed else ALL_RESULTS
-        for line in case_lines(here.store, report.run, where=where, only=cases) if is_listed else ():
+        for line in case_lines(here.store, report, where=where, only=cases) if is_listed else ():
             out(line)
         if not cases or as_json:
             print_report(report, as_json=as_json, failed_are_shown=failed)

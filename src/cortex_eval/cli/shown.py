@@ -138,15 +138,17 @@ def check_cases(store: Store, record: RunRecord, wanted: Sequence[str]) -> None:
             raise InputError(f"Run {record.id} has no case {case_id!r}. {hint}")
 
 
-def case_lines(store: Store, record: RunRecord, *, where: str, only: Sequence[str] = ()) -> Iterator[str]:
+def case_lines(store: Store, report: Report, *, where: str, only: Sequence[str] = ()) -> Iterator[str]:
     """Results with what was asked, what came, and why it failed; those of the cases `only` whole."""
+    record, quarantined = report.run, {each.case_id for each in report.quarantine}
     for result in store.results.read(record.id, where=where):
         if only and result.case_id not in only:
             continue
         turn = f" turn {result.turn + 1}" if len(result.case.turns) > 1 else ""
         repeat = f" repeat {result.repeat + 1}" if record.repeats > 1 else ""
         overall = "" if result.overall is None else f"  {result.overall:.2f}"
-        yield f"{cut(result.case_id, 50)}{turn}{repeat}  {result.state}{overall}"
+        mark = "  (in quarantine)" if result.case_id in quarantined else ""
+        yield f"{cut(result.case_id, 50)}{turn}{repeat}  {result.state}{overall}{mark}"
         lines = list(_told(result, is_whole=bool(only)))
         width = max(len(name) for name, _ in lines)
         for name, text in lines:

@@ -68,16 +68,17 @@ def _mistakes(project: Project, request: Request) -> list[Problem]:
 
 
 def suite_lines(made: Sequence[Report], exit_code: int) -> str:
-    """Every suite with its verdict, and whose the exit code is."""
+    """Every suite with its verdict, its run and what to look at next, and whose the exit code is."""
     names = [_name(report, made) for report in made]
     words = [reports.verdict_words(report) for report in made]
     wide, titles = max(map(width_of, names)), max(len(each.title) for each in words)
     lines = [f"{counted(len({report.run.suite for report in made}), 'suite')} run", ""]
-    for name, each in zip(names, words, strict=True):
+    for name, each, report in zip(names, words, made, strict=True):
         label = f"  {name}{' ' * (wide - width_of(name))}  {each.title.upper().ljust(titles)}  "
-        lines += textwrap.wrap(
-            reports.visible(each.sentence), WIDTH, initial_indent=label, subsequent_indent=" " * width_of(label)
-        )
+        indent, told = " " * width_of(label), f"{reports.visible(each.sentence)} Run {report.run.id}."
+        lines += textwrap.wrap(told, WIDTH, initial_indent=label, subsequent_indent=indent)
+        if report.exit_code:
+            lines.append(indent + reports.with_config(f"cortex analyze {report.run.id}", report.run))
     worst = [name for name, report in zip(names, made, strict=True) if report.exit_code == exit_code]
     lines += ["", f"Exit code {exit_code}" + (f", by {', '.join(worst)}." if exit_code else ".")]
     return "\n".join(lines)

@@ -168,14 +168,14 @@ def _told(values: Any) -> str:
 
 def _appending(text: _Text, found: _Found, name: str, item: Item) -> _Change | None:
     value = found.value
-    if found.parent.flow_style:
-        key = _quoted(name) if text.all[found.last[0].start_mark.index] == '"' else name
-        if value is None:
-            return _after_in_flow(text, *found.last, f"{key}: [{_json(item)}]")
+    is_json = text.all[found.last[0].start_mark.index] == '"'  # or may have to be
+    written = _json(item) if is_json else _written(item)
+    if found.parent.flow_style and value is None:
+        return _after_in_flow(text, *found.last, f"{_quoted(name) if is_json else name}: [{written}]")
     if isinstance(value, yaml.SequenceNode) and value.flow_style:
         if value.value:
-            return _after_in_flow(text, value.value[-1], value.value[-1], _json(item))
-        return _Change(value.start_mark.index + 1, value.start_mark.index + 1, _json(item))
+            return _after_in_flow(text, value.value[-1], value.value[-1], written)
+        return _Change(value.start_mark.index + 1, value.start_mark.index + 1, written)
     if isinstance(value, yaml.SequenceNode):
         return _new_lines(text, _end(value), [f"{' ' * value.start_mark.column}- {_written(item)}"])
     indent = " " * found.parent.value[0][0].start_mark.column
@@ -267,7 +267,7 @@ def _scalar(key: str, value: str) -> str:
 
 
 def _json(item: Item) -> str:
-    """The same between brackets, where it may have to be JSON."""
+    """The same where the keys around it are quoted, as they are in JSON."""
     return "{" + ", ".join(f"{_quoted(key)}: {_quoted(value)}" for key, value in item.items()) + "}"
 
 

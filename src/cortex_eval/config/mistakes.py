@@ -86,7 +86,8 @@ def _metrics_problems(document: Document) -> list[Problem]:
             problems += read_block(document, ScorerModel, block, ("metrics", name))[1]
         else:
             near = get_close_matches(str(name), NOT_SCORERS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            message = f"metrics.{name}: must be keys and values, not {short_repr(block)}.{hint}"
+            message = f"metrics.{name}: must be keys and values, not {short_repr(block)}."
+            if near:
+                message = f"there is no key 'metrics.{name}'. Did you mean {near[0]!r}?"
             problems.append(document.problem(("metrics", name), message))
     return problems

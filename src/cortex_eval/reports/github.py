@@ -198,6 +198,7 @@ def _broken(report: Report) -> Iterator[str]:
     counted = f"{totals.cases} {plural('case', totals.cases)}"
     yield f"{counted}: {totals.passed} passed, {totals.failed} failed, {totals.errors} in error."
     yield ""
+    yield from _set_aside(report)
     if not bad:
         return
     shown = f"The first {CASES_SHOWN} of {bad}" if bad > CASES_SHOWN else str(bad)
@@ -210,11 +211,21 @@ def _broken(report: Report) -> Iterator[str]:
     yield ""
 
 
+def _set_aside(report: Report) -> Iterator[str]:
+    found = report.quarantine
+    if found:
+        told = ", ".join(f"{as_code(each.case_id, 80)} ({each.outcome})" for each in found[:CASES_SHOWN])
+        rest = f" and {len(found) - CASES_SHOWN} more" if len(found) > CASES_SHOWN else ""
+        yield f"{len(found)} {plural('case', len(found))} in quarantine did not decide: {told}{rest}"
+        yield ""
+
+
 def _bad_cases(report: Report) -> Iterator[tuple[str, str, str]]:
-    """Each case that did not pass: its id, what became of it, and why."""
+    """Each case that did not pass: its id, what became of it, and why; none that is in quarantine."""
+    quarantined = {each.case_id for each in report.quarantine}
     for rows in cases_of(report):
         outcome = outcome_of(rows)
-        if outcome in ("failed", "error"):
+        if outcome in ("failed", "error") and rows[0].case_id not in quarantined:
             yield rows[0].case_id, outcome, cut(_why(rows, outcome), 200)
 
 

@@ -78,6 +78,11 @@ def case_html(case: ShownCase, said: str, *, number_in_run: int) -> str:
     )
 
 
+def with_mark(shown: str) -> str:
+    """What `case_html` made, for a case in quarantine: with a mark before what was asked."""
+    return shown.replace('<span class="ask">', '<span class="ask"><span class="tag t-none">quarantine</span> ', 1)
+
+
 def case_body(case: ShownCase) -> str:
     """What opens below the line of a case."""
     return _labels(case.rows[0]) + "".join(_turn(row, case) for row in case.rows)

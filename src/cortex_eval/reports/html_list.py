@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
 
-from cortex_eval.analysis import Report, asked_at
+from cortex_eval.analysis import CaseChange, Report, SetAside, asked_at
 from cortex_eval.core import Result, redact, redact_bytes
-from cortex_eval.reports.html_cases import STATES, ShownCase, case_body, case_html
+from cortex_eval.reports.html_cases import STATES, ShownCase, case_body, case_html, with_mark
 from cortex_eval.reports.text import as_html, cut, visible
 from cortex_eval.reports.words import plural, with_config
 
@@ -57,7 +57,8 @@ class ListedCases:
         self.seen = 0
         self.packed = 0
         self.packs: list[str] = []
-        self.plain: list[tuple[tuple[int, float], str]] = []
+        self.plain: list[tuple[tuple[int, float], str, str]] = []
+        """The order, the id and the whole of those that are on the page as they are."""
         self._problems: list[_Line] = []
         self._others: list[_Line] = []
         self._held: list[tuple[ShownCase, str, _Line]] = []
@@ -117,8 +118,9 @@ class ListedCases:
         return len(self.plain) < PLAIN_SHOWN and self._plain_signs < PLAIN_SIGNS
 
     def _show(self, case: ShownCase, said: str, line: _Line) -> None:
-        self.plain.append((line.order, case_html(case, said, number_in_run=line.number)))
-        self._plain_signs += len(self.plain[-1][1])
+        shown = case_html(case, said, number_in_run=line.number)
+        self.plain.append((line.order, case.rows[0].case_id, shown))
+        self._plain_signs += len(shown)
 
     def _pack(self, case: ShownCase, line: _Line) -> None:
         line.place = self.packed
@@ -159,13 +161,17 @@ def cases_section(report: Report, noted: ListedCases | None = None) -> Iterator[
         return
     lines = cases.lines
     yield f'<section id="cases"><h2>Cases</h2>{_filters(report)}{_notes(report, cases, len(lines))}<div id="list">'
-    for number, (order, shown) in enumerate(sorted(cases.plain, key=lambda each: each[0])):
+    quarantined = {each.case_id for each in report.quarantine}
+    for number, (order, case_id, shown) in enumerate(sorted(cases.plain, key=lambda each: each[0])):
+        if case_id in quarantined:
+            shown = with_mark(shown)
         is_open = number == 0 and STATES[order[0]] in ("error", "failed")
         yield shown.replace("<details", "<details open", 1) if is_open else shown
     yield '</div><p class="empty" id="no-case" hidden>No case fits these filters.</p>'
     yield '<p class="note num" id="shown" role="status" hidden></p><button type="button" id="further" hidden></button>'
     yield from _data(lines, cases.packs)
-    yield _broken_ids(report)
+    yield _ids("newly-broken", report.case_changes.newly_broken if report.case_changes else ())
+    yield _ids("quarantined", report.quarantine)
     yield "</section>"
 
 
@@ -181,20 +187,21 @@ def _data(lines: list[_Line], packs: list[str]) -> Iterator[str]:
     yield "]</script>"
 
 
-def _broken_ids(report: Report) -> str:
-    """The cases that passed in the baseline and fail now, for the filter of that name."""
-    broken = report.case_changes.newly_broken if report.case_changes else ()
-    ids = redact_bytes(orjson.dumps([each.case_id for each in broken])).replace(b"<", b"\\u003c").decode()
-    return f'<script type="application/json" id="newly-broken">{ids}</script>' if broken else ""
+def _ids(name: str, cases: Sequence[CaseChange | SetAside]) -> str:
+    """The cases of the filter of that name, as the list spells them."""
+    ids = redact_bytes(orjson.dumps([visible(each.case_id) for each in cases])).replace(b"<", b"\\u003c").decode()
+    return f'<script type="application/json" id="{name}">{ids}</script>' if cases else ""
 
 
 def _filters(report: Report) -> str:
-    totals = report.totals
-    labels = [("", "All", totals.cases), ("failed", "Failed", totals.failed), ("error", "Errors", totals.errors)]
-    labels.append(("passed", "Passed", totals.passed))
+    totals, aside = report.totals, len(report.quarantine)
+    labels = [("", "All", totals.cases + aside), ("failed", "Failed", totals.failed)]
+    labels += [("error", "Errors", totals.errors), ("passed", "Passed", totals.passed)]
     broken = report.case_changes.newly_broken if report.case_changes else ()
     if broken:
         labels.insert(2, ("broken", "Newly broken", len(broken)))
+    if aside:  # these have no other filter: the figures beside the others are those of the report
+        labels.append(("quarantine", "Quarantine", aside))
     chips = "".join(
         f'<button type="button" value="{value}" aria-pressed="{str(not value).lower()}">{label} {count:,}</button>'
         for value, label, count in labels

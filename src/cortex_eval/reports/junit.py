@@ -16,6 +16,7 @@ from cortex_eval.reports.words import moment, number, target_label
 NO_CATEGORY = "(none)"
 LONGEST_SAID = 4_000
 """Characters of one thing said: viewers show a conversation, they do not archive it."""
+NOT_FINISHED = "not finished: the run was stopped before this case was done"
 Outcome = Literal["passed", "failed", "error", "skipped"]
 
 
@@ -31,13 +32,16 @@ class _Suite:
 def junit_chunks(report: Report) -> Iterator[bytes]:
     """The report as one XML document, in pieces; the counts are those of the report's totals.
 
-    Suites state their counts before their cases, and cases come in the dataset's order: they wait in a temporary file.
+    A case in quarantine is there too, as skipped. Suites state their counts before their cases, and cases come in the
+    dataset's order: they wait in a temporary file.
     """
     with tempfile.TemporaryFile() as file:
         suites: dict[str, _Suite] = {}
+        reasons = {each.case_id: f"in quarantine: {each.reason}" for each in report.quarantine}
         for rows in cases_of(report):
-            outcome = outcome_of(rows)
-            written = _test_case(report, rows, outcome).encode()
+            set_aside = reasons.get(rows[0].case_id)
+            outcome = "skipped" if set_aside else outcome_of(rows)
+            written = _test_case(report, rows, outcome, set_aside or NOT_FINISHED).encode()
             suite = suites.setdefault(rows[0].category or NO_CATEGORY, _Suite())
             suite.places.append((file.tell(), len(written)))
             suite.counts[outcome] += 1
@@ -125,7 +129,7 @@ def _figure(metric: Metric) -> str:
     return f"{metric.mean:.4g}{f' {metric.unit}' if metric.unit else ''}{interval} {metric.scored}/{metric.total}"
 
 
-def _test_case(report: Report, rows: list[Result], outcome: Outcome) -> str:
+def _test_case(report: Report, rows: list[Result], outcome: Outcome, why_skipped: str) -> str:
     first = rows[0]
     facts = {
         "name": first.case_id,
@@ -134,7 +138,7 @@ def _test_case(report: Report, rows: list[Result], outcome: Outcome) -> str:
     }
     read = [result_row(row) for row in rows]
     said = "\n".join(line for row in read for line in _conversation(row, repeats=report.run.repeats))
-    parts = [_properties(_case_properties(read), indent="   "), _verdict(read, outcome)]
+    parts = [_properties(_case_properties(read), indent="   "), _verdict(read, outcome, why_skipped)]
     return (
         f"  <testcase{_attributes(facts)}>\n{''.join(parts)}   <system-out>{_text(said)}</system-out>\n  </testcase>\n"
     )
@@ -154,9 +158,9 @@ def _case_properties(rows: list[dict[str, Any]]) -> dict[str, object]:  # Any: J
     return {**about, **{name: f"{sum(each) / len(each):.4g}" for name, each in values.items()}}
 
 
-def _verdict(rows: list[dict[str, Any]], outcome: Outcome) -> str:  # Any: JSON
+def _verdict(rows: list[dict[str, Any]], outcome: Outcome, why_skipped: str) -> str:  # Any: JSON
     if outcome == "skipped":
-        return '   <skipped message="not finished: the run was stopped before this case was done"/>\n'
+        return f"   <skipped{_attributes({'message': why_skipped})}/>\n"
     if outcome == "passed":
         return ""
     if outcome == "error":

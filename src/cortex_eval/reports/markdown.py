@@ -122,7 +122,8 @@ def _case_table(report: Report) -> list[str]:
     rows = list(islice(_problem_rows(report), CASES_SHOWN))
     if not rows:
         return []
-    bad = report.totals.failed + report.totals.errors
+    aside = sum(each.outcome in ("failed", "error") for each in report.quarantine)  # listed too, with a mark
+    bad = report.totals.failed + report.totals.errors + aside
     lines = ["## Failed and in error", "", "| Case | State | Input | Reply | Why |", "|---|---|---|---|---|", *rows]
     if bad > CASES_SHOWN:
         lines += ["", f"The first {CASES_SHOWN} turns; {bad} cases failed or ended in an error. The JSON file has all."]
@@ -130,6 +131,7 @@ def _case_table(report: Report) -> list[str]:
 
 
 def _problem_rows(report: Report) -> Iterator[str]:
+    quarantined = {each.case_id for each in report.quarantine}
     for result in report.open_results():
         if result.passed is True or result.state in ("passed", "pending", "cancelled"):
             continue
@@ -146,7 +148,7 @@ def _problem_rows(report: Report) -> Iterator[str]:
         said = row["reply"]["text"] if row["reply"] else ""
         cells = (
             as_code(result.case_id),
-            result.state,
+            f"{result.state} (in quarantine)" if result.case_id in quarantined else result.state,
             as_code(row["input"] or "", 120),
             as_code(said, 120),
             as_code(why, 120),

@@ -65,11 +65,13 @@ class Systems:
 def compare_systems(reports: Sequence[Report]) -> Systems:
     """Compare the runs of several targets pair by pair, two-sided, over the cases that both of a pair have.
 
-    Runs without a common case are put beside each other, and no difference between them is known.
+    Cases in quarantine are left out. Runs without a common case are put beside each other, and no difference between
+    them is known.
     """
     if len(reports) < 2:
         raise InputError("A summary across targets needs at least two runs.")
-    figures = [case_figures(report.open_results()) for report in reports]
+    aside = {each.case_id for report in reports for each in report.quarantine}
+    figures = [case_figures(row for row in report.open_results() if row.case_id not in aside) for report in reports]
     metrics = tuple(dict.fromkeys(name for report in reports for name, _ in figure_rows(report)))
     directions = _directions(reports)
     shared = [

@@ -10,7 +10,7 @@ from cortex_eval.core import redact
 from cortex_eval.reports.text import as_code, cut, visible
 from cortex_eval.reports.versus_words import (
     ADJUSTED,
-    bounds_sentence,
+    bounds_sentences,
     category_outcome,
     change,
     figure,
@@ -26,7 +26,14 @@ from cortex_eval.reports.versus_words import (
 WIDTH = 80
 CATEGORIES_SHOWN = 8
 CASES_SHOWN = 15
-_COLOURS = {"worse": "31", "within allowance": "33", "better": "32", "cannot tell": "33", "no difference seen": "0"}
+_COLOURS = {
+    "nothing to compare": "31",
+    "worse": "31",
+    "within allowance": "33",
+    "better": "32",
+    "cannot tell": "33",
+    "no difference seen": "0",
+}
 _LISTS = (
     ("newly_broken", "Newly broken"),
     ("newly_in_error", "In error now"),
@@ -92,7 +99,7 @@ def _console_comparison(found: Comparison, label: str) -> list[str]:
         for each in found.metrics.values()
     ]
     lines = ["", *_aligned([("", "A", label, "change", "95 %", ""), *rows])]
-    told = [text for each in found.metrics.values() if (text := bounds_sentence(each))]
+    told = bounds_sentences(found)
     told += [repeat_sentence(name, each) for name, each in (("A", found.repeats_a), (label, found.repeats_b)) if each]
     for text in told:
         lines += ["", *_wrapped(visible(text), "  ")]
@@ -146,8 +153,8 @@ def _markdown_comparison(found: Comparison, label: str) -> list[str]:
     for each in found.metrics.values():
         cells = (as_code(each.name), figure(each, each.a), figure(each, each.b), change(each, each.diff))
         lines.append(f"| {' | '.join((*cells, interval(each), outcome(each), str(each.pairs)))} |")
-    for text in (bounds_sentence(each) for each in found.metrics.values()):
-        lines += ["", _plain(text)] if text else []
+    for text in bounds_sentences(found):
+        lines += ["", _plain(text)]
     moved = [each for each in found.categories if each.metric.diff or each.newly_broken or each.newly_fixed]
     if moved:
         lines += ["", f"| Category | A | {label} | Change | |", "|---|---:|---:|---:|---|"]

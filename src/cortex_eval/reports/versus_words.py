@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from cortex_eval.analysis import (
     CategoryChange,
     Comparison,
+    GateSettings,
     PairedMetric,
     Repeats,
     Versus,
+    allowed_worsening,
     broken_words,
     chance,
     rounded_up,
@@ -20,8 +22,8 @@ from cortex_eval.reports.words import Step, number, plural, with_config
 CATEGORIES_NAMED = 3
 METRICS_NAMED = 4
 ADJUSTED = (
-    "p is adjusted for all that was tested together (Holm), and is of a change either way: twice that of a gate, which "
-    "asks only whether it got worse."
+    "p is adjusted for all that was tested together (Holm), and is of a change either way: twice that of a "
+    "statistical gate, which asks only whether it got worse."
 )
 
 
@@ -72,15 +74,15 @@ def outcome(metric: PairedMetric) -> str:
     if metric.is_telling:
         return f"{metric.verdict}, {p_text(metric.adjusted_p)}"
     if metric.verdict in ("worse", "better"):
-        return f"within {number(metric.allowed, unit_of(metric))}"
-    return {"no difference seen": "no difference", "may be chance": "may be chance"}.get(metric.verdict, "not known")
+        return _within_allowed(metric)
+    return _untold(metric)
 
 
 def category_outcome(row: CategoryChange) -> str:
     """The verdict on one category, and how many of its cases changed theirs."""
     counts = [f"{row.newly_broken} broken"] if row.newly_broken else []
     counts += [f"{row.newly_fixed} fixed"] if row.newly_fixed else []
-    said = {"no difference seen": "no difference", "undefined": "not known"}.get(row.metric.verdict, row.metric.verdict)
+    said = row.metric.verdict if row.metric.verdict in ("worse", "better") else _untold(row.metric)
     return ", ".join([said, *counts])
 
 
@@ -89,8 +91,9 @@ def verdict_sentences(versus: Versus) -> list[str]:
     sentences = []
     for place, found in enumerate(versus.comparisons, 1):
         label = run_label(place)
-        said = [*_worse(found, label), *_within(found, label), *_better(found, label)]
-        if not any((found.regressions, found.regressed_categories)) and not any(
+        said = [_nothing(found, label)] if found.is_empty else []
+        said += [*_worse(found, label), *_within(found, label), *_better(found, label)]
+        if not any((found.is_empty, found.regressions, found.regressed_categories)) and not any(
             metric.is_telling for metric in found.metrics.values()
         ):
             said += _unseen(found, label)
@@ -100,6 +103,11 @@ def verdict_sentences(versus: Versus) -> list[str]:
 
 def steps(versus: Versus) -> Iterator[Step]:
     """What a reader can do next."""
+    for run, found in zip(versus.runs[1:], versus.comparisons, strict=True):
+        if found.is_empty and (found.errors_a or found.errors_b):
+            down = versus.runs[0] if found.errors_a >= found.errors_b else run
+            yield Step("See the errors", with_config(f"cortex runs show {down.id} --failed", down))
+            return
     for run, found in zip(versus.runs[1:], versus.comparisons, strict=True):
         if found.newly_broken:
             yield Step("See what failed", with_config(f"cortex runs show {run.id} --failed", run))
@@ -115,7 +123,12 @@ def repeat_sentence(label: str, repeats: Repeats) -> str:
     )
 
 
-def bounds_sentence(metric: PairedMetric) -> str:
+def bounds_sentences(found: Comparison) -> list[str]:
+    """Of every metric with scores in one run only; none where there is nothing to compare, for that is said."""
+    return [] if found.is_empty else [text for each in found.metrics.values() if (text := _bounds(each))]
+
+
+def _bounds(metric: PairedMetric) -> str:
     """Where a metric lies if what only one run scored had gone as badly or as well as can be; empty when all was."""
     lost = metric.only_a + metric.only_b
     if not lost:
@@ -124,6 +137,29 @@ def bounds_sentence(metric: PairedMetric) -> str:
         return f"{metric.name}: {lost:,} scored in one run only"
     ends = f"{change(metric, metric.worst)} at worst, {change(metric, metric.best)} at best"
     return f"{metric.name}: {lost:,} scored in one run only; with them the change is {ends}"
+
+
+def _within_allowed(metric: PairedMetric) -> str:
+    return f"within {number(metric.allowed, unit_of(metric))}"
+
+
+def _untold(metric: PairedMetric) -> str:
+    """Of what is neither worse nor better: only what is the same in every pair is no difference."""
+    if metric.verdict == "no difference seen":
+        return _within_allowed(metric) if metric.differing else "no difference"
+    return "may be chance" if metric.verdict == "may be chance" else "not known"
+
+
+def _nothing(found: Comparison, label: str) -> str:
+    """Why there is nothing to compare."""
+    counts = [
+        f"{name} has {count:,} {plural('error', count)}"
+        for name, count in (("A", found.errors_a), (label, found.errors_b))
+        if count
+    ]
+    cases = f"{found.cases:,} {plural('case', found.cases)}"
+    why = f"{' and '.join(counts)} in {cases}" if counts else f"the {cases} have no score in one of them, or in both"
+    return f"No case was scored in both A and {label}: {why}."
 
 
 def _worse(found: Comparison, label: str) -> Iterator[str]:
@@ -172,11 +208,19 @@ def _unseen(found: Comparison, label: str) -> Iterator[str]:
     way = "drop" if metric.direction == "higher" else "rise"
     size = metric.smallest_detectable
     seen = f"a {way} of {metric.name} by {rounded_up(size)} or more" if size else f"no {way} of {metric.name}"
-    sentence = f"In {found.cases:,} {plural('case', found.cases)} a gate would see {seen}, four times in five"
+    sentence = (
+        f"In {found.cases:,} {plural('case', found.cases)} a statistical gate would see {seen}, four times in five"
+    )
     if metric.more_cases_needed and metric.cases_needed and metric.allowed is not None:
         allowed = number(metric.allowed, unit_of(metric))
-        sentence += f"; to see the allowed {allowed} takes {metric.cases_needed:,} cases"
+        sentence += f"; to see the allowed {allowed} ({_source(metric)}) takes {metric.cases_needed:,} cases"
     yield f"{sentence}."
+
+
+def _source(metric: PairedMetric) -> str:
+    """Where the allowance comes from."""
+    default = allowed_worsening(GateSettings(), {metric.name: metric.direction}).get(metric.name)
+    return "gate.regression, by default" if metric.allowed == default else "of your gate"
 
 
 def _what_differs(found: Comparison, label: str) -> str:
@@ -186,7 +230,8 @@ def _what_differs(found: Comparison, label: str) -> str:
         rest = f", as may what differs in {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         return f"{label}: {_moved(first[0])}, which may be chance{rest}."
     if all(not each.differing for each in found.metrics.values() if not unit_of(each)):
-        return f"A and {label} score the same in every case."
+        is_whole = not any(each.only_a or each.only_b for each in found.metrics.values())
+        return f"A and {label} score the same in every case{'' if is_whole else ' that both scored'}."
     return f"A and {label} differ by no more than is allowed, so far as the intervals reach."
 
 

@@ -27,6 +27,7 @@
   const TAGS = { error: ["t-warn", "! error"], failed: ["t-fail", "✕ failed"], other: ["t-none", "– no verdict"], passed: ["t-pass", "✓ passed"] };
   const STEP = 50;
   const broken = new Set(JSON.parse(element("newly-broken")?.textContent ?? "[]")); // passed in the baseline, fail now
+  const quarantined = new Set(JSON.parse(element("quarantined")?.textContent ?? "[]")); // in none of the figures
   const cases = JSON.parse(element("case-list").textContent).map((row, place) => ({
     place, number: row[0], id: row[1], state: STATES[row[2]], score: row[3], category: row[4] ?? "", tier: String(row[5] ?? ""),
     language: row[6] ?? "", asked: row[7], slowest: row[8], packed: row[9], node: element("c" + row[0]), text: null,
@@ -65,7 +66,9 @@
     const [kind, label] = TAGS[each.state];
     const node = make("details", "case");
     const line = make("summary");
-    line.append(make("span", "tag " + kind, label), make("code", "", each.id), make("span", "ask", each.asked),
+    const ask = make("span", "ask", each.asked);
+    if (quarantined.has(each.id)) ask.prepend(make("span", "tag t-none", "quarantine"), " ");
+    line.append(make("span", "tag " + kind, label), make("code", "", each.id), ask,
       make("span", "n num", each.score === null ? "–" : each.score.toFixed(2)));
     node.append(line);
     each.node = node;
@@ -104,8 +107,9 @@
   }
   function fits(each, words, ids) {
     if (ids && !ids.has(each.id)) return false;
-    if (state.state === "broken" && !broken.has(each.id)) return false;
-    if (!["state", "category", "tier", "language"].every((name) => !state[name] || state[name] === "broken" || (each[name] || "(none)") === state[name])) return false;
+    const is = quarantined.has(each.id) ? "quarantine" : each.state; // the chips count as the figures do
+    if (state.state && state.state !== is && !(state.state === "broken" && broken.has(each.id))) return false;
+    if (!["category", "tier", "language"].every((name) => !state[name] || (each[name] || "(none)") === state[name])) return false;
     return !words || (textOf(each) ?? each.id.toLowerCase() + " " + each.asked.toLowerCase()).includes(words);
   }
   function show() {
