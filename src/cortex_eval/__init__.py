@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TargetError,
         Turn,
         __version__,
+        changed,
     )
     from cortex_eval.scoring import scorer, scorers
     from cortex_eval.targets import Conversation, Target
@@ -37,6 +38,7 @@ __all__ = [
     "TargetError",
     "Turn",
     "__version__",
+    "changed",
     "evaluate",
     "evaluate_async",
     "scorer",

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
@@ -14,7 +14,17 @@ from typing import Any, NamedTuple
 from cortex_eval import analysis
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress
-from cortex_eval.core import Case, Failure, Reply, TargetError, Usage, reply_from_json, to_json, usage_from_mapping
+from cortex_eval.core import (
+    Case,
+    Failure,
+    Reply,
+    TargetError,
+    Usage,
+    changed,
+    reply_from_json,
+    to_json,
+    usage_from_mapping,
+)
 from cortex_eval.manifest import Begun
 from cortex_eval.net import Line, Outside, Place
 from cortex_eval.storage import Slot, Store, StoredTurn
@@ -105,7 +115,7 @@ class Asker:
                 if cached is None:
                     heard = takewhile(lambda each: not each[1].cached, sorted(stored.items()))
                     return Known(dict(heard), {})
-                reply = replace(reply_from_json(cached), cached=True)
+                reply = changed(reply_from_json(cached), cached=True)
             replies.append(reply)
         return Known(stored, {turn: reply for turn, reply in enumerate(replies) if turn not in stored})
 
@@ -125,7 +135,7 @@ class Asker:
         async with self.outside.place() as place:
             reply = await self._ask_target(turns, slot, place)
             if may_repeat:
-                reply = replace(reply, metadata={**reply.metadata, "may_repeat": True})
+                reply = changed(reply, metadata={**reply.metadata, "may_repeat": True})
                 self.may_repeat += 1
             reply = await self.store.results.save_reply(slot, reply)  # scorers and later turns see what is kept
         self.progress.add_cost(reply)
@@ -140,7 +150,7 @@ class Asker:
         except TargetError as error:
             error.attempts += tried
             raise
-        return replace(reply, attempts=reply.attempts + tried) if tried else reply
+        return changed(reply, attempts=reply.attempts + tried) if tried else reply
 
     async def is_worth_asking_again(self, doubt: Doubtful) -> bool:
         """Whether a case that failed gets another chance: the target was down, or nobody was answered meanwhile.

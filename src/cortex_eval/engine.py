@@ -203,7 +203,7 @@ class _Play:
         not clear yet whose fault a failure is.
         """
         there = self.there.pop((waiting.ordinal, waiting.repeat), {})
-        session_id = session_of(self.run.id, case.id, waiting.repeat)
+        session_id = session_of(self.run.id, waiting.ordinal, waiting.repeat)
         first = Slot(self.run_no, waiting.ordinal, waiting.repeat, 0, 0)
         known, cached = await self.asker.recall(case, first, session_id, is_begun=bool(there))
         answered: list[Answered] = []

@@ -17,7 +17,7 @@ from cortex_eval.analysis import (
     read_baseline,
     summarise,
 )
-from cortex_eval.core import DatasetVersion
+from cortex_eval.core import DatasetVersion, changed
 
 ONE = {
     "accuracy": Allowance(drop=0.02, high=0.05),
@@ -43,13 +43,13 @@ def played(failed=(), *, cases=100, category=None, **fields):
 def stored(rows, *, name="main", run=None, anchor=None):
     """A baseline of these results, with its cases."""
     report = made_report(rows, run=run, passing_threshold=0.0)
-    run = replace(report.run, id=f"run-{name}")
+    run = changed(report.run, id=f"run-{name}")
     reading = StoredRun(run, lambda with_cases: iter(rows if with_cases else [_bare(row) for row in rows]))
     return replace(read_baseline(baseline_of(report), name=name), run_id=run.id, stored=reading, anchor=anchor)
 
 
 def _bare(row):
-    return replace(row, case_json=None)
+    return changed(row, case_json=None)
 
 
 def judged(rows, baseline, *, run=None, regression=None, second_looks=(), **settings):
@@ -251,7 +251,7 @@ def test_cases_with_other_content_are_not_compared():
 
 
 def test_without_a_case_in_common_the_strict_rule_decides_and_that_is_said():
-    elsewhere = [replace(row, case_id=f"other_{row.case_id}") for row in played()]
+    elsewhere = [changed(row, case_id=f"other_{row.case_id}") for row in played()]
     report = judged(played(range(4)), stored(elsewhere))
     assert report.gate.verdict == "regressed"
     assert "shares no case with this run" in check(report, "mode").reason

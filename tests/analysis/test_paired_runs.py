@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from made_results import made_case, made_result, made_run
 
 from cortex_eval.analysis import Allowance, GateSettings, allowed_worsening, compare_runs
-from cortex_eval.core import InputError
+from cortex_eval.core import InputError, changed
 
 GATE = GateSettings()
 
@@ -50,8 +48,8 @@ def test_the_gate_says_how_much_worse_is_allowed():
     lenient = GateSettings(regression={"pass_rate": Allowance(drop=0.5)})
     runs = [made_run(40, id="a"), made_run(40, id="b")]
     only_verdicts = Shelf(
-        a=[replace(each, scores_json=b"{}", overall=None) for each in played()],
-        b=[replace(each, scores_json=b"{}", overall=None) for each in played(range(12))],
+        a=[changed(each, scores_json=b"{}", overall=None) for each in played()],
+        b=[changed(each, scores_json=b"{}", overall=None) for each in played(range(12))],
     )
 
     found = compare_runs(runs, only_verdicts, gate=lenient)
@@ -68,9 +66,9 @@ def test_the_gate_says_how_much_worse_is_allowed():
 def test_a_category_that_broke_is_a_regression_even_where_the_whole_hides_it():
     good = played(cases=400, category="billing")
     broken = [
-        replace(row, category="triage" if row.ordinal < 30 else "billing", state="failed", passed=False)
+        changed(row, category="triage" if row.ordinal < 30 else "billing", state="failed", passed=False)
         if row.ordinal < 9
-        else replace(row, category="triage" if row.ordinal < 30 else "billing")
+        else changed(row, category="triage" if row.ordinal < 30 else "billing")
         for row in good
     ]
     found = compare_runs(
@@ -133,7 +131,7 @@ def test_a_target_without_a_version_may_have_changed_so_its_earlier_runs_say_not
 
 
 def test_runs_without_a_case_in_common_cannot_be_compared():
-    other = [replace(row, case_id=f"other_{row.ordinal}") for row in played()]
+    other = [changed(row, case_id=f"other_{row.ordinal}") for row in played()]
     with pytest.raises(InputError, match="have no case in common"):
         compare_runs([made_run(40, id="a"), made_run(40, id="b")], Shelf(a=played(), b=other), gate=GATE)
 

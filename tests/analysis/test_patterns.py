@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from made_results import made_case, made_report, made_result, made_run
 
 from cortex_eval.analysis import ROOT_CAUSE_MAP, Failures, Pattern, Report, compare_patterns, diagnose, locate
-from cortex_eval.core import Case, Expected, Failure, Reply, Result, Turn
+from cortex_eval.core import Case, Expected, Failure, Reply, Result, Turn, changed
 
 WRONG = {"value": 0.0, "passed": False}
 
@@ -166,7 +165,7 @@ def test_later_turns_of_the_seeds_context_categories_need_context_unmarked(categ
     rows = []
     for number in range(2):
         row = needy(number, {}, category=category)
-        turns = tuple(replace(turn, requires_context=False) for turn in row.case.turns)
+        turns = tuple(changed(turn, requires_context=False) for turn in row.case.turns)
         case = Case(id=row.case_id, turns=turns, category=category)
         reply = Reply(text="Which?", entities={})
         rows.append(confused(number, "DATA_DOWNLOAD", "CLARIFY", case=case, turn=1, reply=reply))

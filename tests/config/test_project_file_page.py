@@ -68,6 +68,8 @@ def test_a_service_is_given_as_long_as_the_page_says():
 
     assert patience_with(execution, service, is_remote=True).timeout_s == 120
     assert limits_of(service).idle_s == 30
-    assert limits_of(keys.ServiceModel(timeout_seconds=90)).idle_s == 90
+    assert limits_of(keys.ServiceModel(idle_seconds=40, timeout_seconds=90)).idle_s == 40
+    for given in (keys.ServiceModel(timeout_seconds=90), keys.ServiceModel(idle_seconds=90, timeout_seconds=90)):
+        assert limits_of(given).idle_s is None  # the attempt as a whole ends no later
     assert "(default: 120)" in PAGE
     assert "(default: `timeout_seconds` when that is given, else 30)" in PAGE

@@ -9,7 +9,7 @@ import pytest
 from made_plans import cases, plan_for, right, rows, states, waits
 
 from cortex_eval.control import Stop
-from cortex_eval.core import Case, InputError, Turn
+from cortex_eval.core import Case, InputError, Turn, changed
 from cortex_eval.engine import execute
 from cortex_eval.targets import PythonTarget, targets
 from cortex_eval.testing import answers_by
@@ -225,7 +225,7 @@ CHANGES = {
 async def test_p23_whatever_a_request_may_hold_misses_the_cache_when_it_changes(scripted_service, store, change):
     bot = scripted_service({"text": "a"})
     case = Case(id="a", turns=(Turn(text="q"),), context={"user": "a"}, language="en", category="c", passages=("text",))
-    for asked, calls in ((case, 1), (case, 1), (replace(case, **change), 2), (case, 2)):
+    for asked, calls in ((case, 1), (case, 1), (changed(case, **change), 2), (case, 2)):
         await execute(plan_for(bot.url, [asked], scorers=["performance"], **VERSIONED), store)
         assert len(bot.ledger) == calls
 

@@ -10,6 +10,7 @@ from made_plans import cases, plan_for, rows
 
 from cortex_eval.analysis import GateSettings, Quarantined, baseline_of
 from cortex_eval.control import Progress, Stop
+from cortex_eval.core import changed
 from cortex_eval.engine import execute
 from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.testing import Answer
@@ -18,7 +19,7 @@ GATE = GateSettings(baseline="main", thresholds={"pass_rate": 0.1})
 
 
 def critical(count=8, tagged=(3,)):
-    return [replace(case, tags=("critical",)) if n in tagged else case for n, case in enumerate(cases(count))]
+    return [changed(case, tags=("critical",)) if n in tagged else case for n, case in enumerate(cases(count))]
 
 
 def failing(numbers, *, recovers_at=None):

@@ -13,7 +13,7 @@ from made_results import made_case, made_report, made_result, simple_results
 
 from cortex_eval.analysis import BaselineLabel, Change, GateSettings, Pattern
 from cortex_eval.analysis.verdict import SecondLook, SetAside
-from cortex_eval.core import Expected, Reply, Secret
+from cortex_eval.core import Expected, Reply, Secret, changed
 from cortex_eval.reports import ListedCases, html_chunks, is_quick_run, render_html
 from cortex_eval.reports import html_list as listing
 
@@ -162,7 +162,7 @@ def test_a_quick_page_is_made_from_what_went_by_and_says_what_it_lacks():
 
 def test_a_run_is_quick_when_it_took_less_than_the_page_is_worth():
     report = made_report(simple_results(1))
-    took = lambda s: replace(report, run=replace(report.run, manifest={"calls": {"took_s": s}}))  # noqa: E731
+    took = lambda s: replace(report, run=changed(report.run, manifest={"calls": {"took_s": s}}))  # noqa: E731
     assert is_quick_run(took(9.0))
     assert not is_quick_run(took(11.0))
     assert not is_quick_run(report)

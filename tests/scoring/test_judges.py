@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from judges_at_work import judged_by, score_by, shown
 
-from cortex_eval.core import Case, Criterion, Expected, InputError, JudgeError, Reply, Turn
+from cortex_eval.core import Case, Criterion, Expected, InputError, JudgeError, Reply, Turn, changed
 from cortex_eval.llm import Prices
 from cortex_eval.scoring import plan_scorer, run_scorer, scorers
 from cortex_eval.scoring.judge import Judge
@@ -274,7 +273,7 @@ def test_the_fingerprint_changes_with_the_jury():
 
 def test_how_much_would_be_told_is_known_for_every_call_before_anybody_is_asked():
     rubric = tuple(Criterion(criterion=f"Is it {word}?") for word in ("kind", "short", "true"))
-    case = replace(CASE, turns=(replace(CASE.turns[0], expected=Expected(answer="On weekdays.", rubric=rubric)),))
+    case = changed(CASE, turns=(changed(CASE.turns[0], expected=Expected(answer="On weekdays.", rubric=rubric)),))
     counts = {
         name: len(scorers.build(name, {}).characters(case, [REPLY]))
         for name in ("faithfulness_judge", "relevance_judge", "rubric", "pairwise")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_eval.core import Case, Reply, Turn
+from cortex_eval.core import Case, Reply, Turn, changed
 from cortex_eval.targets import cache_key, conversation_at, session_of
 
 TALK = Case(
@@ -66,10 +64,10 @@ def test_the_case_itself_is_not_changed_by_what_a_turn_carries():
 
 
 def test_a_session_is_the_same_when_it_is_resumed_and_different_from_every_other_one():
-    sessions = [session_of(run, case, repeat) for run in ("r1", "r2") for case in ("a", "b") for repeat in (0, 1)]
+    sessions = [session_of(run, place, repeat) for run in ("r1", "r2") for place in (0, 1) for repeat in (0, 1)]
 
     assert len(set(sessions)) == 8
-    assert session_of("r1", "a", 0) == sessions[0]
+    assert session_of("r1", 0, 0) == sessions[0]
 
 
 def test_the_key_for_retries_is_one_per_turn():
@@ -78,11 +76,12 @@ def test_the_key_for_retries_is_one_per_turn():
     assert keys == ["s-0", "s-1", "s-2"]
 
 
-@given(run=st.text(max_size=8), case=st.text(max_size=8), other_run=st.text(max_size=8), other_case=st.text(max_size=8))
-def test_two_conversations_share_a_session_only_when_they_are_the_same(run, case, other_run, other_case):
-    if "\0" not in run + case + other_run + other_case:
-        same = session_of(run, case, 0) == session_of(other_run, other_case, 0)
-        assert same == ((run, case) == (other_run, other_case))
+CONVERSATION = st.tuples(st.sampled_from(["7f3a", "b001"]), st.integers(0, 11), st.integers(0, 11))
+
+
+@given(one=CONVERSATION, other=CONVERSATION)
+def test_two_conversations_share_a_session_only_when_they_are_the_same(one, other):
+    assert (session_of(*one) == session_of(*other)) == (one == other)
 
 
 def test_p23_a_cache_key_changes_with_everything_but_the_session():
@@ -91,10 +90,10 @@ def test_p23_a_cache_key_changes_with_everything_but_the_session():
     others = [
         cache_key("g", asked, 0),
         cache_key("f", asked, 1),
-        cache_key("f", conversation_at(TALK, 1, [replace(REPLIES[0], text="Found 4.")], session_id="s"), 0),
-        cache_key("f", conversation_at(TALK, 1, [replace(REPLIES[0], intent="other")], session_id="s"), 0),
-        cache_key("f", conversation_at(replace(TALK, context={"user": "b"}), 1, REPLIES[:1], session_id="s"), 0),
-        cache_key("f", conversation_at(replace(TALK, passages=("p",)), 1, REPLIES[:1], session_id="s"), 0),
+        cache_key("f", conversation_at(TALK, 1, [changed(REPLIES[0], text="Found 4.")], session_id="s"), 0),
+        cache_key("f", conversation_at(TALK, 1, [changed(REPLIES[0], intent="other")], session_id="s"), 0),
+        cache_key("f", conversation_at(changed(TALK, context={"user": "b"}), 1, REPLIES[:1], session_id="s"), 0),
+        cache_key("f", conversation_at(changed(TALK, passages=("p",)), 1, REPLIES[:1], session_id="s"), 0),
         cache_key("f", conversation_at(TALK, 0, [], session_id="s"), 0),
     ]
 

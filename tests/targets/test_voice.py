@@ -7,14 +7,13 @@ import base64
 import email.parser
 import email.policy
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from cortex_eval.core import Attachment, Case, InputError, Reply, Secret, StorageError, TargetError, Turn
+from cortex_eval.core import Attachment, Case, InputError, Reply, Secret, StorageError, TargetError, Turn, changed
 from cortex_eval.net import Guard, Limits, Line, Patience
 from cortex_eval.targets import Audio, Conversation, Transcript, ask_target, conversation_at, read_wav, targets
 from cortex_eval.testing import (
@@ -175,7 +174,7 @@ async def test_headers_may_say_what_was_heard_and_what_is_said(scripted_service,
 
 async def test_a_recording_is_sent_as_it_is(scripted_service, tmp_path):
     recorded = Attachment(sha256="0" * 64, media_type="audio/wav", size=9, name="calls/1.wav")
-    case = replace(CASE, turns=(Turn(text="When do you close?", attachments=(recorded,)),))
+    case = changed(CASE, turns=(Turn(text="When do you close?", attachments=(recorded,)),))
     line = scripted_service(sound())
     asked = []
 
@@ -192,7 +191,7 @@ async def test_a_recording_is_sent_as_it_is(scripted_service, tmp_path):
 
 async def test_a_recording_that_is_no_sound_is_an_error_of_the_case(scripted_service, tmp_path):
     recorded = Attachment(sha256="0" * 64, media_type="audio/wav", size=9, name="calls/1.wav")
-    case = replace(CASE, turns=(Turn(text="?", attachments=(recorded,)),))
+    case = changed(CASE, turns=(Turn(text="?", attachments=(recorded,)),))
     line = scripted_service(sound())
 
     error = await failure(line.url, tmp_path, case, read=lambda _: b"ID3\x04mp3")
@@ -339,8 +338,8 @@ async def test_an_engine_that_fails_is_an_error_and_not_the_services(scripted_se
 async def test_a_language_that_the_listener_does_not_know_is_not_guessed_at(scripted_service, tmp_path):
     line = scripted_service(sound("नमस्ते"))
 
-    error = await failure(line.url, tmp_path, replace(CASE, language="ta"))
-    reply = await ask(line.url, tmp_path, replace(CASE, language="hi-IN"))
+    error = await failure(line.url, tmp_path, changed(CASE, language="ta"))
+    reply = await ask(line.url, tmp_path, changed(CASE, language="hi-IN"))
 
     assert "hears en, hi, not 'ta'" in str(error)
     assert reply.text == "नमस्ते"

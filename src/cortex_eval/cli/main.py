@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from importlib import import_module
+from threading import Thread
 from typing import NoReturn
 
 import click
@@ -35,6 +36,8 @@ COMMANDS = {
     "trend": ("trend:trend", "How suites did over their runs."),
 }
 """Where each command lives, and its help: `cortex --help` imports none of them."""
+CALLING = ("ci", "rescore", "run")
+"""Commands that nearly always call somebody over HTTP."""
 EXIT_INPUT, EXIT_EXECUTION, EXIT_INTERRUPTED = 4, 3, 130
 
 
@@ -49,6 +52,8 @@ class LazyGroup(click.Group):
         """The command of this name."""
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in CALLING:  # half of it is done without the interpreter lock, while this thread loads the rest
+            Thread(target=import_module, args=("aiohttp",), daemon=True).start()
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(f"cortex_eval.cli.{module}"), name)
         assert isinstance(command, click.Command)

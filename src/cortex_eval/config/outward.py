@@ -28,7 +28,8 @@ def limits_of(service: ServiceModel) -> Limits:
     usual = Limits()
     # Who allows one attempt 90 seconds means it, also when nothing comes for 80 of them.
     idle_s = service.idle_seconds or service.timeout_seconds or usual.idle_s
-    return Limits(connect_s=service.connect_seconds, idle_s=idle_s)
+    is_never_first = idle_s is not None and idle_s >= (service.timeout_seconds or TIMEOUT_S)
+    return Limits(connect_s=service.connect_seconds, idle_s=None if is_never_first else idle_s)
 
 
 def budget_of(execution: ExecutionModel) -> Budget:

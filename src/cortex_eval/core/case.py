@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from msgspec import Struct, field, structs
 
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """A tool that was called, or should be."""
 
     name: str
@@ -22,8 +22,7 @@ CRITICAL_TAG = "critical"
 """A case with this tag must not break."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
+class Criterion(Struct, frozen=True, kw_only=True):
     """One line of a rubric; negative points are for what must not be there."""
 
     criterion: str
@@ -31,8 +30,7 @@ class Criterion:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attachment:
+class Attachment(Struct, frozen=True, kw_only=True):
     """Bytes that belong to a turn or a reply; they lie beside the store under their SHA-256."""
 
     sha256: str
@@ -41,8 +39,7 @@ class Attachment:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class Expected(Struct, frozen=True, kw_only=True):
     """What a good reply holds; None and empty mean that nothing is expected of that kind."""
 
     answer: str | None = None
@@ -68,8 +65,7 @@ class Expected:
 NOTHING_EXPECTED = Expected()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """One thing said in a conversation."""
 
     text: str
@@ -81,8 +77,7 @@ class Turn:
     attachments: tuple[Attachment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """One conversation to play, usually of a single turn.
 
     A scorer that looks at one turn gets the case *at* that turn: `case.input` and `case.expected` are that turn's.
@@ -134,7 +129,7 @@ class Case:
 
     def at(self, turn: int) -> Case:
         """The same case, standing at another turn."""
-        return self if turn == self.turn else replace(self, turn=turn)
+        return self if turn == self.turn else structs.replace(self, turn=turn)
 
     @classmethod
     def of(cls, text: str, answer: str | None = None, *, id: str, **fields: Any) -> Case:  # noqa: A002  # Any: Case's own fields

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from msgspec import Struct, field
 
 from cortex_eval.core.case import Case
 from cortex_eval.core.codec import case_from_json, reply_from_json
 from cortex_eval.core.result import Failure, Reply, ResultKey, RunStatus, State
 
 
-@dataclass(slots=True, kw_only=True)
-class Result:
+class Result(Struct, kw_only=True):
     """One turn of one case in one run, as the store gives it back.
 
     Case, reply and scores stay in their stored form until asked for: a report reads them by the hundred thousand.
@@ -72,8 +71,7 @@ class Result:
         return scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetVersion:
+class DatasetVersion(Struct, frozen=True, kw_only=True):
     """A dataset pinned by its content."""
 
     name: str
@@ -85,8 +83,7 @@ class DatasetVersion:
     created: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True, kw_only=True):
     """What the store knows of a run beside its results."""
 
     id: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from cortex_eval.core.case import Attachment, ToolCall
 
@@ -21,8 +22,7 @@ RATE = "rate"
 """The unit of a measure that the scorer is named for: a share of 0..1, which reports then show instead of the value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Money:
+class Money(Struct, frozen=True, kw_only=True):
     """An amount with its currency and the price table that it was reckoned by."""
 
     amount: Decimal
@@ -30,8 +30,7 @@ class Money:
     price_table: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Tokens and cost of one reply; an unknown price is None, never 0."""
 
     input_tokens: int = 0
@@ -41,8 +40,7 @@ class Usage:
     cost: Money | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """One step inside the system under test, as it reported it."""
 
     name: str
@@ -51,8 +49,7 @@ class Span:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What the target answered to one turn."""
 
     text: str = ""
@@ -86,8 +83,7 @@ class Reply:
     raw: Any = None  # Any: the target's own payload, kept as it came
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(Struct, frozen=True, kw_only=True):
     """What one scorer says about one reply."""
 
     name: str

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from cortex_eval.core import Attachment, ToolCall, Usage
 from cortex_eval.net import Guard, JsonClient, Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """One thing that was said."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -24,8 +24,7 @@ class Message:
     """Of a tool: the call that this answers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True):
     """A function that the model may ask to be called."""
 
     name: str
@@ -34,8 +33,7 @@ class Tool:
     """A JSON Schema."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """One request to a model."""
 
     messages: tuple[Message, ...]
@@ -50,8 +48,7 @@ class Asked:
     """Further fields of the request body, in the service's own words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Struct, frozen=True, kw_only=True):
     """What a model answered."""
 
     text: str

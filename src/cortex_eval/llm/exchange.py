@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
+from msgspec import Struct
 
 from cortex_eval.core import TargetError, shorten, to_json
 from cortex_eval.llm.errors import error_said, explain
@@ -19,8 +19,7 @@ FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 """How a line of an event stream begins."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """What is sent."""
 
     url: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
+from msgspec import Struct, field
 
-from cortex_eval.core import ToolCall, Usage
+from cortex_eval.core import ToolCall, Usage, changed
 from cortex_eval.llm.base import Completion
 from cortex_eval.llm.prices import PriceOf
 
@@ -17,14 +17,12 @@ UNPARSED = "_unparsed"
 """Where arguments stand that are not a JSON object, as the text that the model wrote."""
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     name: str = ""
     arguments: str = ""
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Struct):
     """What came so far."""
 
     texts: list[str] = field(default_factory=list)
@@ -86,7 +84,7 @@ class Gathered:
         prices = price_of(self.model)
         if self.usage is None or prices is None or self.cache_written is None:
             return self.usage
-        return replace(self.usage, cost=prices.cost(self.usage, cache_written=self.cache_written))
+        return changed(self.usage, cost=prices.cost(self.usage, cache_written=self.cache_written))
 
 
 def read_arguments(text: str) -> dict[str, Any]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from cortex_eval.core import Case, Failure, JudgeError, Reply, Score, State, Unavailable, to_json
+from cortex_eval.core import Case, Failure, JudgeError, Reply, Score, State, Unavailable, changed, to_json
 from cortex_eval.scoring.base import PlannedScorer
 from cortex_eval.scoring.combine import combine, state_of
 from cortex_eval.scoring.run import Batcher, run_scorer
@@ -141,7 +140,7 @@ class Scoreboard:
 def _marked(scores: Mapping[str, Score]) -> dict[str, Score]:
     """Scores that say of the calls to judges that they may be repeats; a verdict that was kept took no call."""
     return {
-        name: replace(score, evidence={**score.evidence, "may_repeat": True})
+        name: changed(score, evidence={**score.evidence, "may_repeat": True})
         if score.source == "judge" and isinstance(score.evidence, dict) and not score.evidence.get("cached")
         else score
         for name, score in scores.items()

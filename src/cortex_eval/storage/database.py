@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 from cortex_eval.storage.trouble import Trouble
@@ -16,7 +18,13 @@ NUL_SHOWN = "\N{REPLACEMENT CHARACTER}"
 
 def now() -> str:
     """The time in UTC, as it is stored."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    seconds, millis = divmod(time.time_ns() // 1_000_000, 1000)
+    return f"{_second(seconds)}.{millis:03}+00:00"
+
+
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def storable(text: str) -> str:

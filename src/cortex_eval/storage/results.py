@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
 
-from cortex_eval.core import Failure, Reply, Result, State, redact, redact_bytes, reply_from_json, reply_to_json
+from cortex_eval.core import (
+    Failure,
+    Reply,
+    Result,
+    State,
+    changed,
+    redact,
+    redact_bytes,
+    reply_from_json,
+    reply_to_json,
+)
 from cortex_eval.scoring import Judged
 from cortex_eval.storage.database import Database, Row, now, storable
 from cortex_eval.storage.leases import Leases
@@ -127,7 +136,7 @@ class Results:
         )
         if kept is body and kept_raw is raw:
             return reply
-        return replace(reply_from_json(kept), raw=kept_raw and orjson.loads(kept_raw))
+        return changed(reply_from_json(kept), raw=kept_raw and orjson.loads(kept_raw))
 
     async def save_error(self, slot: Slot, failure: Failure, *, attempts: int) -> None:
         """Keep that the target did not answer; it is on disk when this returns."""

@@ -124,6 +124,8 @@ class GroupWriter:
         """The running loop. One that ended has left nobody waiting, whatever it was doing."""
         if (self._error or self._lost) and (error := self._failure(fence)) is not None:
             raise error
+        if self._loop is not None and self._loop.is_running():  # a store has one loop at a time
+            return self._loop
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop, self._waiting = loop, []

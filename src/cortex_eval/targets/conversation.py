@@ -39,9 +39,9 @@ async def ask_target(line: Line, target: Target, turns: Conversation, place: Pla
     )
 
 
-def session_of(run_id: str, case_id: str, repeat: int) -> str:
+def session_of(run_id: str, ordinal: int, repeat: int) -> str:
     """The session of one conversation: the same when it is resumed, different from every other one."""
-    return hashlib.sha256(f"{run_id}\0{case_id}\0{repeat}".encode()).hexdigest()[:32]
+    return f"{run_id}-{ordinal}-{repeat}"
 
 
 def cache_key(fingerprint: str, turns: Conversation, repeat: int) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from cortex_eval.core import InputError, Reply, Secret, hide_header, is_likely_secret, to_json
+from cortex_eval.core import InputError, Reply, Secret, changed, hide_header, is_likely_secret, to_json
 from cortex_eval.net import check_url, parse_json, shown
 from cortex_eval.targets.base import Conversation, Target, targets
 from cortex_eval.targets.mapping import (
@@ -40,7 +40,7 @@ def travelling(headers: Mapping[str, str], turns: Conversation) -> dict[str, str
 
 def noted(reply: Reply, encoding: str) -> Reply:
     """The reply, with the encoding that the answer was read by where it was not UTF-8."""
-    return replace(reply, metadata={**reply.metadata, "encoding": encoding}) if encoding else reply
+    return changed(reply, metadata={**reply.metadata, "encoding": encoding}) if encoding else reply
 
 
 @targets.register("chatbot")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr, to_json
@@ -32,9 +31,9 @@ SENDABLE = (
     "user_id",
 )
 READABLE = tuple(
-    f.name
-    for f in fields(Reply)
-    if f.name not in ("attachments", "attempts", "cached", "metadata", "raw", "spans", "total_time_ms", "usage")
+    name
+    for name in Reply.__struct_fields__
+    if name not in ("attachments", "attempts", "cached", "metadata", "raw", "spans", "total_time_ms", "usage")
 )
 READABLE_SET = frozenset(READABLE)
 LISTS = ("contexts", "citations", "tool_calls")

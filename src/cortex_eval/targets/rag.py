@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from cortex_eval.core import InputError, Reply, Secret, TargetError, did_you_mean, short_repr, to_json
+from cortex_eval.core import InputError, Reply, Secret, TargetError, changed, did_you_mean, short_repr, to_json
 from cortex_eval.net import check_url, parse_json, shown
 from cortex_eval.targets.base import Conversation, Target, targets
 from cortex_eval.targets.http import noted, request_headers, travelling
@@ -106,7 +106,7 @@ class RagTarget(Target):
         text = plain.get("text") or _usual_place(answer, where)
         said = read_reply(answer, {**plain, "text": text}, where=where)
         passages, found_at = self._passages(answer, where)
-        return replace(
+        return changed(
             said,
             contexts=tuple(each.text for each in passages if each.text is not None),
             citations=self._citations(answer, passages, found_at, where),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -153,7 +152,7 @@ def _tool_call(value: object, whose: str) -> ToolCall:
 
 
 def _usage(value: Mapping[str, Any], whose: str) -> Usage:
-    known = {f.name for f in fields(Usage)} - {"cost"}
+    known = set(Usage.__struct_fields__) - {"cost"}
     counts = {key: count for key, count in value.items() if key in known and count is not None}
     if any(not isinstance(count, int) or isinstance(count, bool) or count < 0 for count in counts.values()):
         raise _wrong("usage", value, whose)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from cortex_eval.core import Case, Reply, Secret, TargetError, short_repr, to_json
+from cortex_eval.core import Case, Reply, Secret, TargetError, changed, short_repr, to_json
 from cortex_eval.net import check_url, parse_json, shown
 from cortex_eval.targets.base import Conversation, Target, targets
 from cortex_eval.targets.http import noted, request_headers, travelling
@@ -94,7 +94,7 @@ class TranslationTarget(Target):
         said = read_reply(answer, {"text": self._place(answer, where), **self._paths}, where=where)
         stated = answer.get("metadata") if isinstance(answer, dict) else None
         asked = {"source_language": languages.source, "target_language": languages.target}
-        return replace(said, metadata={**(stated if isinstance(stated, dict) else {}), **asked})
+        return changed(said, metadata={**(stated if isinstance(stated, dict) else {}), **asked})
 
     def _place(self, answer: Any, where: str) -> Path:  # Any: JSON
         if "text" in self._paths:

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
@@ -23,6 +23,7 @@ from cortex_eval.core import (
     Reply,
     Secret,
     TargetError,
+    changed,
     did_you_mean,
     short_repr,
     to_json,
@@ -64,8 +65,7 @@ class _Spoken(Conversation):
     sound: Audio
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sounding(Reply):
+class _Sounding(Reply, frozen=True, kw_only=True):
     """A reply whose sound has not been heard yet."""
 
     sound: bytes
@@ -169,7 +169,7 @@ class VoiceTarget(Target):
         answer = self._read(received)
         told = {**answer.reply.metadata, **({"sent_seconds": round(sound.seconds, 3)} if sound else {})}
         if answer.sound is None:
-            return replace(answer.reply, metadata=told)
+            return changed(answer.reply, metadata=told)
         return _Sounding(
             **_parts(answer.reply),
             first_token_ms=round(received.first_byte_ms or whole_ms, 3) if answer.is_raw else round(whole_ms, 3),
@@ -181,9 +181,9 @@ class VoiceTarget(Target):
         """Keep what came back, and hear it: that is the reply's text. What the service says it said goes beside it."""
         told = {**reply.metadata, "spoken_by": "text" if self.send == "text" else self._spoken_by(turns)}
         if not isinstance(reply, _Sounding):
-            return replace(reply, metadata=told)
+            return changed(reply, metadata=told)
         plain = Reply(**_parts(reply), first_token_ms=reply.first_token_ms, metadata=told)
-        plain = replace(plain, attachments=(await asyncio.to_thread(self._keep, reply.sound),))
+        plain = changed(plain, attachments=(await asyncio.to_thread(self._keep, reply.sound),))
         if self.hear == NONE:
             if plain.text:
                 return plain
@@ -194,7 +194,7 @@ class VoiceTarget(Target):
         except EngineError as error:
             raise engine_trouble(error) from error
         told |= {"heard_by": self._voices.hear_name, **({"stated_text": plain.text} if plain.text else {})}
-        return replace(plain, text=heard.text, transcript=heard.text, metadata=told)
+        return changed(plain, text=heard.text, transcript=heard.text, metadata=told)
 
     # What is sent
 
@@ -260,7 +260,7 @@ class VoiceTarget(Target):
         if audio is None:
             return _Answer(_stating(reply, named), None)
         sound = audio.find(parsed.value)
-        return _Answer(_stating(replace(reply, raw=_without(sound, reply.raw)), named), self._from_base64(sound))
+        return _Answer(_stating(changed(reply, raw=_without(sound, reply.raw)), named), self._from_base64(sound))
 
     def _from_base64(self, said: object) -> bytes:
         if not isinstance(said, str):
@@ -322,7 +322,7 @@ def _stating(reply: Reply, named: Mapping[str, str]) -> Reply:
     """The reply with what headers told; what the service says that it heard goes into its metadata."""
     others = {name: value for name, value in named.items() if name != "heard"}
     heard = {"heard": named["heard"]} if "heard" in named else {}
-    return replace(reply, **others, metadata={**reply.metadata, **heard})  # type: ignore[arg-type]  # texts, by their names
+    return changed(reply, **others, metadata={**reply.metadata, **heard})
 
 
 def _without(sound: object, raw: Any) -> Any:  # Any: JSON
@@ -340,7 +340,7 @@ def _recording(turns: Conversation) -> Attachment | None:
 
 def _parts(reply: Reply) -> dict[str, Any]:  # Any: the fields of a reply
     """A reply's fields, but for the two that sound changes."""
-    names = (each.name for each in fields(Reply) if each.name not in ("first_token_ms", "metadata"))
+    names = (each for each in Reply.__struct_fields__ if each not in ("first_token_ms", "metadata"))
     return {name: getattr(reply, name) for name in names}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from cortex_eval import Case, Reply, Score, scorer, scorers
+from cortex_eval import Case, Reply, Score, changed, scorer, scorers
 
 NEGATIONS = {
     "hi": re.compile(r"(?:^|\s)(?:न|ना|मत|नहीं|बिना)(?=[\s,।?]|$)"),
@@ -32,7 +32,7 @@ class Translated:
         if skipped := reply.metadata.get("skipped"):
             return Score(name="translated", value=None, reason=str(skipped))
         left = (score.evidence or {}).get("untranslated") or 0.0
-        return replace(score, passed=False) if left > self.max_untranslated else score
+        return changed(score, passed=False) if left > self.max_untranslated else score
 
 
 @scorer
