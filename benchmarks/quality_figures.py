@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from quality_data import DATA, DIMENSIONS, read_lines, summeval
 
-from cortex_eval.scoring import chrf, rouge_l, words
+from cortex_eval.scoring.overlap import chrf, rouge_l
+from cortex_eval.scoring.words import words
 from cortex_eval.stats import (
     cohen_kappa,
     cross_table,

@@ -9,13 +9,14 @@ import numpy as np
 from quality_data import DIMENSIONS, Answer, Summary, fold, halueval, kqa, qags, ragtruth, summeval
 
 from cortex_eval.core import Case, Expected, Reply, Turn
-from cortex_eval.scoring import bleu, chrf, rouge_l, words
 from cortex_eval.scoring.claims import take_apart
 from cortex_eval.scoring.embedding import MiniLM, Tokens, load_embedder
 from cortex_eval.scoring.grounding import Faithfulness, calibrated_minimum, ground
+from cortex_eval.scoring.overlap import bleu, chrf, rouge_l
 from cortex_eval.scoring.summary import Summary as SummaryScorer
 from cortex_eval.scoring.summary import matched
 from cortex_eval.scoring.support import EmbeddedSupport
+from cortex_eval.scoring.words import words
 from cortex_eval.stats import spearman
 
 

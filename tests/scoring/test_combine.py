@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cortex_eval.core import InputError, Score
-from cortex_eval.scoring import PlannedScorer, Verdict, check_passing_threshold, check_weights, combine, state_of
+from cortex_eval.scoring import PlannedScorer, Verdict, check_passing_threshold, check_weights, state_of
+from cortex_eval.scoring.combine import combine
 from cortex_eval.scoring.text import Exact
 
 

@@ -486,7 +486,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "qags" / "mturk_cnndm.jso
 
 @pytest.mark.skipif(not DATA.is_file(), reason="the data sets are not here")
 def test_on_qags_words_alone_rank_better_than_plain_containment():
-    from cortex_eval.scoring import words
+    from cortex_eval.scoring.words import words
 
     support, rows = EmbeddedSupport(use_embeddings=False), []
     with DATA.open(encoding="utf-8", newline="\n") as file:

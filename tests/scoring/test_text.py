@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from reference_rouge import rouge_of
 
 from cortex_eval.core import Case, Expected, InputError, Reply, Turn
-from cortex_eval.scoring import bleu, chrf, content_words, normalise, overlap, rouge_l, scorers, share_of_latin, words
-from cortex_eval.scoring.text import Accuracy, Bleu, Chrf, Contains, Exact, Rouge
+from cortex_eval.scoring import scorers
+from cortex_eval.scoring.overlap import bleu, chrf, overlap, rouge_l
+from cortex_eval.scoring.text import Accuracy, Bleu, Chrf, Contains, Exact, Rouge, normalise
+from cortex_eval.scoring.words import content_words, share_of_latin, words
 
 BLEU_13A = sacrebleu.BLEU(effective_order=True)
 BLEU_INTL = sacrebleu.BLEU(effective_order=True, tokenize="intl")

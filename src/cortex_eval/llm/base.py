@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -24,12 +26,13 @@ class Message(Struct, frozen=True, kw_only=True):
     """Of a tool: the call that this answers."""
 
 
-class Tool(Struct, frozen=True, kw_only=True):
-    """A function that the model may ask to be called."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that the model may ask to be called; people list them under `tools:`."""
 
     name: str
     description: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=lambda: {"type": "object", "properties": {}})
     """A JSON Schema."""
 
 

@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -278,6 +277,8 @@ def retry_after_s(given: str | None, date: str | None = None) -> float | None:
     text = (given or "").strip()
     if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text):
         return float(text)
+    from email.utils import parsedate_to_datetime
+
     try:
         until = parsedate_to_datetime(text)
         now = parsedate_to_datetime(date) if date else datetime.now(UTC)
