@@ -34,9 +34,9 @@ class ShownCase:
 
     __slots__ = ("overall", "rows", "state")
 
-    def __init__(self, rows: list[Result]) -> None:
+    def __init__(self, rows: list[Result], state: CaseState | None = None) -> None:
         self.rows = rows
-        self.state = _state(rows)
+        self.state = state or state_of(rows)
         self.overall = None if self.state == "error" else _mean([row.overall for row in rows])
 
     @property
@@ -52,8 +52,10 @@ class ShownCase:
         return max((row.latency_ms for row in self.rows if row.latency_ms is not None), default=None)
 
 
-def _state(rows: Sequence[Result]) -> CaseState:
+def state_of(rows: Sequence[Result]) -> CaseState:
     """What became of a case; an error is neither passed nor failed."""
+    if len(rows) == 1 and rows[0].passed is not None:
+        return "passed" if rows[0].passed else "failed"
     states = {row.state for row in rows}
     if "error_target" in states or "error_judge" in states:
         return "error"

@@ -11,7 +11,7 @@ import orjson
 
 from cortex_eval.analysis import CaseChange, Report, SetAside, asked_at
 from cortex_eval.core import Result, redact, redact_bytes
-from cortex_eval.reports.html_cases import STATES, ShownCase, case_body, case_html, with_mark
+from cortex_eval.reports.html_cases import STATES, ShownCase, case_body, case_html, state_of, with_mark
 from cortex_eval.reports.text import as_html, cut, visible
 from cortex_eval.reports.words import plural, with_config
 
@@ -93,13 +93,15 @@ class ListedCases:
         return sorted(lines, key=lambda each: each.order)
 
     def _close_case(self) -> None:
-        case, self._rows = ShownCase(self._rows), []
+        rows, self._rows = self._rows, []
         self.seen += 1
-        is_problem = case.state in ("error", "failed")
+        state = state_of(rows)
+        is_problem = state == "failed" or state == "error"
         kept = self._problems if is_problem else self._others
         most = LISTED if self.is_full else LISTED_AFTER_A_QUICK_RUN
         if len(kept) >= most or self._list_bytes > LIST_BYTES:
             return
+        case = ShownCase(rows, state)
         said = cut(redact(asked_at(case.telling)[0] or ""), ASKED_SHOWN)
         line = self._line(case, said)
         kept.append(line)
