@@ -7,8 +7,11 @@ import math
 from json import JSONDecodeError
 from typing import Any
 
+import orjson
+
 from cortex_eval.datasets.problems import MAX_DEPTH, Mistake, quoted
 
+_PLAIN = frozenset({str, int, bool, type(None)})
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 """What every database and every JSON reader around us holds exactly."""
 
@@ -16,10 +19,29 @@ _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 def decode(text: str) -> Any:  # Any: JSON
     """The value that a text holds; `Mistake` when it is not strict JSON, `JSONDecodeError` when it is no JSON."""
     text = text.strip(" \t\r\n")  # what JSON calls blank; `str.strip` alone would take U+00A0 and the like
+    if (row := _plain_row(text)) is not None:
+        return row
     value, end = decode_from(text, 0)
     if end != len(text):
         raise JSONDecodeError("Extra data", text, end)
     return value
+
+
+def _plain_row(text: str) -> dict[str, Any] | None:  # Any: JSON
+    """The row of most datasets, an object of texts and whole numbers, read at a quarter of the cost; None: look closer.
+
+    As many `":` as keys: none is there twice. What orjson does not take, or not exactly, is looked at closely.
+    """
+    try:
+        row: dict[str, Any] = orjson.loads(text)
+    except ValueError:
+        return None
+    if type(row) is not dict or text.count('":') != len(row):
+        return None
+    for value in row.values():
+        if type(value) not in _PLAIN:
+            return None
+    return row
 
 
 def decode_from(text: str, start: int) -> tuple[Any, int]:  # Any: JSON

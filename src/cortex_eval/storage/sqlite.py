@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +20,8 @@ T = TypeVar("T")
 MOST_ROWS = 64
 """Rows in one statement: 18 columns each stay far below SQLite's limit of 32,766 parameters."""
 AT_A_TIME = 200
+KEPT_CONNECTIONS = 2
+"""Open and unused."""
 
 
 class SqliteDatabase:
@@ -31,16 +33,22 @@ class SqliteDatabase:
         self.path = path
         self.trouble = Trouble()
         self._writer: GroupWriter | None = None
+        self._idle: list[sqlite3.Connection] = []
+        self._is_open = False
 
     def prepare(self) -> None:
         """Make sure that the file is there and has the current shape."""
         prepare(self.path, self.trouble)
+        self._is_open = True
 
     def close(self) -> None:
-        """Commit what is left."""
+        """Commit what is left, and let go of the file."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+        self._is_open = False
+        while self._idle:
+            self._idle.pop().close()
 
     @property
     def writer(self) -> GroupWriter:
@@ -53,7 +61,7 @@ class SqliteDatabase:
         """The rows of a SELECT."""
 
         def read() -> list[Row]:
-            with closing(connect(self.path)) as connection:
+            with self._connection() as connection:
                 return connection.execute(sql, parameters).fetchall()
 
         return self.trouble.through(read, self._judge)
@@ -75,7 +83,7 @@ class SqliteDatabase:
 
         def attempt() -> T:
             nonlocal is_begun
-            with closing(connect(self.path)) as connection:
+            with self._connection() as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 is_begun = True
                 try:
@@ -92,6 +100,26 @@ class SqliteDatabase:
             return StorageError(f"{found}. Do it again.", kind=found.kind) if is_final else found  # type: ignore[union-attr]  # it is Passing
 
         return self.trouble.through(attempt, judge_attempt)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one use, kept for the next one when nothing went wrong with it.
+
+        The last one that is closed moves the log into the file: a store that is in use never closes its last one.
+        """
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = connect(self.path)
+        is_good = False
+        try:
+            yield connection
+            is_good = not connection.in_transaction
+        finally:
+            if is_good and self._is_open and len(self._idle) < KEPT_CONNECTIONS:
+                self._idle.append(connection)
+            else:
+                connection.close()
 
     def _judge(self, error: Exception) -> Passing | StorageError | None:
         return judge(self.path, error)
