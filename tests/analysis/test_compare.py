@@ -2,23 +2,10 @@
 
 import orjson
 import pytest
-from made_results import made_case, made_report, made_result, simple_results
+from made_results import SEED_BASELINE, made_case, made_report, made_result, simple_results
 
 from cortex_eval.analysis import baseline_of, read_baseline
 from cortex_eval.core import InputError, to_json
-
-SEED_BASELINE = {
-    "timestamp": "2024-12-04T10:30:00",
-    "overall_intent_accuracy": 0.85,
-    "overall_entity_f1": 0.72,
-    "overall_tool_accuracy": 0.90,
-    "overall_avg_latency_ms": 450.5,
-    "overall_llm_usage_rate": 0.15,
-    "category_metrics": {
-        "data_discovery": {"intent_accuracy": 0.90, "entity_f1_avg": 0.75, "error_count": 1},
-        "workflow_generation": {"intent_accuracy": 0.80, "entity_f1_avg": 0.68, "error_count": 2},
-    },
-}
 
 
 def _report(value=0.8, **options):

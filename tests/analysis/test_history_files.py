@@ -6,24 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from made_results import SEED_BASELINE, made_report, simple_results
 
-from cortex_eval.analysis import past_run, read_history
-from cortex_eval.core import InputError
+from cortex_eval.analysis import GateSettings, Quarantined, past_run, read_history
+from cortex_eval.core import InputError, to_json
 
 HISTORY = Path(__file__).parents[3] / "shared" / "data" / "biopipelines_history"
-BASELINE = {
-    "timestamp": "2024-12-04T10:30:00",
-    "overall_intent_accuracy": 0.85,
-    "overall_entity_f1": 0.72,
-    "overall_tool_accuracy": 0.90,
-    "overall_avg_latency_ms": 450.5,
-    "overall_llm_usage_rate": 0.15,
-    "category_metrics": {
-        "data_discovery": {"intent_accuracy": 0.90, "entity_f1_avg": 0.75, "error_count": 1},
-        "workflow_generation": {"intent_accuracy": 0.80, "entity_f1_avg": 0.68, "error_count": 2},
-    },
-}
-"""Seed 003 §6.1."""
 
 
 def test_result(test_id: str, *, right: bool, **fields: object) -> dict[str, object]:
@@ -47,7 +35,7 @@ test_result.__test__ = False  # type: ignore[attr-defined]  # named as in the se
 
 
 def evaluation(*results: dict[str, object], **fields: object) -> dict[str, object]:
-    return {**BASELINE, "total_tests": len(results) or 100, "test_results": list(results), **fields}
+    return {**SEED_BASELINE, "total_tests": len(results) or 100, "test_results": list(results), **fields}
 
 
 def write(path: Path, document: object) -> Path:
@@ -64,7 +52,7 @@ def read_one(path: Path):
 
 
 def test_a_baseline_file_gives_its_figures_and_no_interval_that_it_cannot_have(tmp_path):
-    point = read_one(write(tmp_path / "baseline.json", BASELINE)).point
+    point = read_one(write(tmp_path / "baseline.json", SEED_BASELINE)).point
 
     assert (point.suite, point.target, point.source) == ("bio", "agent", "imported")
     assert (point.run_id, point.finished) == ("imported-20241204-103000", "2024-12-04T10:30:00.000+00:00")
@@ -120,8 +108,8 @@ def test_rows_of_a_history_database_are_put_together_by_their_run(tmp_path):
 
 def test_several_files_come_oldest_first_and_times_with_a_zone_are_utc(tmp_path):
     files = [
-        write(tmp_path / "new.json", {**BASELINE, "timestamp": "2025-02-01T00:30:00+02:00"}),
-        write(tmp_path / "old.json", {**BASELINE, "timestamp": "2025-01-31T22:00:00"}),
+        write(tmp_path / "new.json", {**SEED_BASELINE, "timestamp": "2025-02-01T00:30:00+02:00"}),
+        write(tmp_path / "old.json", {**SEED_BASELINE, "timestamp": "2025-01-31T22:00:00"}),
     ]
 
     assert [run.point.finished[:16] for run in read_history(files, suite="s", target="t")] == [
@@ -133,13 +121,13 @@ def test_several_files_come_oldest_first_and_times_with_a_zone_are_utc(tmp_path)
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({**BASELINE, "overall_intent_accuracy": "85 %"}, "overall_intent_accuracy must be a number, not '85 %'"),
-        ({**BASELINE, "overall_entity_f1": 72}, "overall_entity_f1 must be from 0 to 1, not 72"),
-        ({**BASELINE, "overall_avg_latency_ms": -1}, "overall_avg_latency_ms must be 0 or more, not -1"),
-        ({**BASELINE, "timestamp": "yesterday"}, "timestamp must be a time such as"),
-        ({key: value for key, value in BASELINE.items() if key != "timestamp"}, "timestamp is missing"),
+        ({**SEED_BASELINE, "overall_intent_accuracy": "85 %"}, "overall_intent_accuracy must be a number, not '85 %'"),
+        ({**SEED_BASELINE, "overall_entity_f1": 72}, "overall_entity_f1 must be from 0 to 1, not 72"),
+        ({**SEED_BASELINE, "overall_avg_latency_ms": -1}, "overall_avg_latency_ms must be 0 or more, not -1"),
+        ({**SEED_BASELINE, "timestamp": "yesterday"}, "timestamp must be a time such as"),
+        ({key: value for key, value in SEED_BASELINE.items() if key != "timestamp"}, "timestamp is missing"),
         ({"timestamp": "2025-01-01"}, "overall_intent_accuracy is missing"),
-        ({**BASELINE, "category_metrics": 7}, "category_metrics must be a list or an object"),
+        ({**SEED_BASELINE, "category_metrics": 7}, "category_metrics must be a list or an object"),
         (evaluation({"test_id": "t1"}), "test_results.0.intent_correct is missing"),
         (evaluation(test_result("t1", right=True, intent_correct="yes")), "test_results.0.intent_correct must be true"),
         (evaluation(test_result("t1", right=True, entity_f1=3)), "test_results.0.entity_f1 must be from 0 to 1"),
@@ -161,16 +149,25 @@ def test_what_is_wrong_is_told_in_one_line_with_file_and_field(tmp_path, documen
 
 def test_a_run_that_names_no_suite_needs_one(tmp_path):
     with pytest.raises(InputError, match="--suite NAME"):
-        read_history([write(tmp_path / "b.json", BASELINE)])
+        read_history([write(tmp_path / "b.json", SEED_BASELINE)])
 
 
 def test_a_file_that_is_not_there_is_told_with_the_others(tmp_path):
-    files = [tmp_path / "gone.json", write(tmp_path / "bad.json", {**BASELINE, "timestamp": 7})]
+    files = [tmp_path / "gone.json", write(tmp_path / "bad.json", {**SEED_BASELINE, "timestamp": 7})]
 
     with pytest.raises(InputError) as caught:
         read_history(files, suite="bio", target="agent")
 
     assert len(caught.value.problems) == 2
+
+
+def test_cases_in_quarantine_have_no_verdict_in_a_report_of_ours(tmp_path):
+    gate = GateSettings(quarantine=(Quarantined(case="case_0001", reason="flaky"),))
+    document = made_report(simple_results(3), gate=gate).to_dict(results=True)
+
+    run = read_one(write(tmp_path / "evaluation.json", to_json(document).decode()))
+
+    assert run.verdicts == {"case_0000": True, "case_0002": True}
 
 
 @pytest.mark.skipif(not HISTORY.is_dir(), reason="the shared history is not here")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from stopped_runs import stop_and_let_go, tell_to_stop
 
 VERDICTS = {0: "PASSED", 1: "REGRESSION", 2: "BELOW THRESHOLD", 3: "ERROR"}
 LOW_BAR = {"mode": "strict", "thresholds": {"pass_rate": 0.1}}
@@ -101,16 +102,7 @@ def test_130_and_143_when_stopped_and_the_printed_command_goes_on_without_repeat
     named = config.rename(project.root / "my project.yaml")  # the printed command must name it
     running = project.start("run", "--config", str(named))
     project.bot.wait_for_calls(12)  # 8 are answered, 4 are in flight
-    running.send_signal(number)
-    assert running.stderr is not None
-    while "Stopping" not in running.stderr.readline():
-        pass
-
-    async def let_go():
-        gate.set()
-
-    project.bot.from_thread(let_go())
-    out, err = running.communicate(timeout=60)
+    out, err = stop_and_let_go(running, project.bot, gate, number)
 
     assert running.returncode == code
     assert out == ""
@@ -134,10 +126,7 @@ def test_a_second_ctrl_c_stops_at_once_and_nothing_stored_is_lost(clinic):
     project = clinic(cases=12, reply=reply)
     running = project.start("run")
     project.bot.wait_for_calls(12)
-    running.send_signal(signal.SIGINT)
-    assert running.stderr is not None
-    while "Stopping" not in running.stderr.readline():
-        pass
+    tell_to_stop(running)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=10)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 
 import pytest
 from installed import clinic_rows, right_answers
+from stopped_runs import stop_and_let_go
 
 from cortex_eval.testing import Answer
 
@@ -159,16 +159,7 @@ def test_when_one_is_stopped_the_others_are_not_begun_and_are_named(project):
     project.bot.reply = reply
     running = project.start("run", "--all-suites", "--concurrency", "1")
     project.bot.wait_for_calls(2)
-    running.send_signal(signal.SIGINT)
-    assert running.stderr is not None
-    while "Stopping" not in running.stderr.readline():
-        pass
-
-    async def let_go():
-        gate.set()
-
-    project.bot.from_thread(let_go())
-    _, err = running.communicate(timeout=60)
+    _, err = stop_and_let_go(running, project.bot, gate)
 
     assert running.returncode == 130
     assert "Not begun: visits, both → chatbot, both → second." in err

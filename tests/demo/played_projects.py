@@ -15,8 +15,10 @@ from cortex_eval.config import Request, load_project, make_plans
 from cortex_eval.core import Case, Result
 from cortex_eval.datasets import Selection, read_cases
 from cortex_eval.demo import copy_project, weaknesses_in
+from cortex_eval.demo.listening import Listening
 from cortex_eval.engine import execute
 from cortex_eval.storage import Store
+from cortex_eval.testing import one_in, status
 
 TOO_ALIKE_IN_WORDS = 0.8
 TOO_ALIKE_IN_MEANING = 0.95
@@ -47,6 +49,13 @@ async def play_suite(root: Path, suite: str, *, case_ids: Iterable[str] = (), at
     with Store(root / f"{suite}.db") as store:
         report = await execute(plan, store)
         return Played(list(report.results), report.gate.verdict)
+
+
+async def play_with_faults(root: Path, suite: str, service: Listening, *, case_ids: Iterable[str]) -> Played:
+    """The same, one case at a time, while the sample service is unavailable at every second call."""
+    assert service.service is not None
+    service.service.reply = one_in(2, status(503, retry_after="0"), otherwise=service.answer)
+    return await play_suite(root, suite, case_ids=case_ids, at_once=1)
 
 
 def copied(name: str, folder: Path) -> Path:

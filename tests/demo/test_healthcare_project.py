@@ -16,6 +16,7 @@ from played_projects import (
     copied,
     ids_in_row,
     play_suite,
+    play_with_faults,
     too_alike_in_meaning,
     too_alike_in_words,
     weaknesses_of,
@@ -30,7 +31,6 @@ from cortex_eval.demo.translator import has_apertium
 from cortex_eval.engine import execute
 from cortex_eval.scoring import can_embed
 from cortex_eval.storage import Store
-from cortex_eval.testing import one_in, status
 
 DATASETS = {
     "chatbot": "patient_inquiries.json",
@@ -161,9 +161,8 @@ async def test_chrf_on_hindi_is_in_the_report(project: Path, monkeypatch: pytest
 async def test_a_fault_can_be_put_in_front_of_all_of_them(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with HealthcareServices() as clinic:
         assert clinic.service is not None
-        clinic.service.reply = one_in(2, status(503, retry_after="0"), otherwise=clinic.answer)
         monkeypatch.setenv("CORTEX_DEMO_URL", clinic.url)
-        played = await play_suite(project, "translation", case_ids=["hi-fever", "hi-walk"], at_once=1)
+        played = await play_with_faults(project, "translation", clinic, case_ids=["hi-fever", "hi-walk"])
 
     assert played.failed == set()
     assert len(clinic.service.ledger) == 3

@@ -6,8 +6,8 @@ import math
 import threading
 from typing import Any
 
-import aiohttp
 import pytest
+from over_http import post_each, read_about
 
 from cortex_eval.core import InputError
 from cortex_eval.demo.retrieval import HealthLibrary, Library, LibraryText, answer_from_library, load_library, words_of
@@ -87,22 +87,15 @@ def test_version_2_overlooks_what_stands_late_in_a_question() -> None:
 
 async def test_over_http_it_answers_refuses_and_says_what_it_is() -> None:
     with HealthLibrary(version="2") as rag:
-        async with aiohttp.ClientSession() as session:
+        [answered] = await post_each(rag.url, {"query": "How do I stop a nosebleed?"})
+        refused = await post_each(rag.url, {}, {"query": " "}, {"query": 3}, [])
+        about = await read_about(rag.url)
 
-            async def post(body: Any) -> tuple[int, dict[str, Any]]:
-                async with session.post(rag.url, json=body) as response:
-                    return response.status, await response.json()
-
-            answered = await post({"query": "How do I stop a nosebleed?"})
-            refused = [await post(body) for body in ({}, {"query": " "}, {"query": 3}, [])]
-            async with session.get(rag.url) as response:
-                about = await response.json()
-
-    assert answered[0] == 200
-    assert set(answered[1]) == {"answer", "passages", "citations", "version"}
-    assert set(answered[1]["passages"][0]) == {"id", "text", "source", "score"}
-    assert [each[0] for each in refused] == [400] * 4
-    assert "'query'" in refused[0][1]["error"]
+    assert answered.status == 200
+    assert set(answered.body) == {"answer", "passages", "citations", "version"}
+    assert set(answered.body["passages"][0]) == {"id", "text", "source", "score"}
+    assert [each.status for each in refused] == [400] * 4
+    assert "'query'" in refused[0].body["error"]
     assert (about["sample"], about["version"]) == (True, "2")
 
 

@@ -6,15 +6,15 @@ import json
 import threading
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import pytest
+from over_http import post_each, read_about
 from played_projects import (
     cases_of,
     copied,
     ids_in_row,
     play_suite,
+    play_with_faults,
     too_alike_in_meaning,
     too_alike_in_words,
     weaknesses_of,
@@ -25,7 +25,7 @@ from cortex_eval.core import InputError
 from cortex_eval.demo.listening import Version
 from cortex_eval.demo.support import SupportAgent, reply_to
 from cortex_eval.scoring import can_embed
-from cortex_eval.testing import Call, ScriptedService, asked_text, one_in, speak_openai, status
+from cortex_eval.testing import Call, ScriptedService, asked_text, speak_openai
 
 CASES = {case.id: case for case in cases_of("support-agent", "password_help.json")}
 IN_ANSWERS = {"1": (1, 2, 3, 4), "2": (1, 2, 3)}
@@ -177,30 +177,22 @@ def test_a_ticket_is_json_unless_the_question_has_a_quotation_mark() -> None:
 
 async def test_over_http_it_answers_refuses_and_says_what_it_is() -> None:
     with SupportAgent(version="2") as agent:
-        async with aiohttp.ClientSession() as session:
+        [answered] = await post_each(agent.url, {"input": "I forgot my password."})
+        refused = await post_each(agent.url, {}, {"input": " "}, {"input": 3}, [])
+        about = await read_about(agent.url)
 
-            async def post(body: Any) -> tuple[int, dict[str, Any]]:
-                async with session.post(agent.url, json=body) as response:
-                    return response.status, await response.json()
-
-            answered = await post({"input": "I forgot my password."})
-            refused = [await post(body) for body in ({}, {"input": " "}, {"input": 3}, [])]
-            async with session.get(agent.url) as response:
-                about = await response.json()
-
-    assert answered[0] == 200
-    assert set(answered[1]) == {"answer", "passages", "ticket", "intent", "confidence", "version"}
-    assert [each[0] for each in refused] == [400] * 4
-    assert "'input'" in refused[0][1]["error"]
+    assert answered.status == 200
+    assert set(answered.body) == {"answer", "passages", "ticket", "intent", "confidence", "version"}
+    assert [each.status for each in refused] == [400] * 4
+    assert "'input'" in refused[0].body["error"]
     assert (about["sample"], about["version"]) == (True, "2")
 
 
 async def test_a_fault_can_be_put_in_front_of_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with SupportAgent() as agent:
         assert agent.service is not None
-        agent.service.reply = one_in(2, status(503, retry_after="0"), otherwise=agent.answer)
         monkeypatch.setenv("CORTEX_DEMO_URL", agent.url)
-        played = await play_suite(project, "tickets", case_ids=["pw-reset", "fp-forgot-plain"], at_once=1)
+        played = await play_with_faults(project, "tickets", agent, case_ids=["pw-reset", "fp-forgot-plain"])
 
     assert played.failed == set()
     assert len(agent.service.ledger) == 3

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import pytest
+from over_http import post_each, read_about
 
 from cortex_eval.demo.translator import Translator, has_apertium, into_hindi, into_spanish
 
@@ -87,22 +86,16 @@ def test_an_apertium_without_the_pair_counts_as_none(tmp_path: Path, monkeypatch
 
 async def test_over_http_it_answers_refuses_and_says_what_it_is() -> None:
     with Translator() as translator:
-        async with aiohttp.ClientSession() as session:
-
-            async def post(**body: Any) -> tuple[int, dict[str, Any]]:
-                async with session.post(translator.url, json=body) as response:
-                    return response.status, await response.json()
-
-            to_hindi = {"source_language": "en", "target_language": "hi"}
-            answered = await post(text="Are you pregnant?", **to_hindi)
-            refused = [
-                await post(**to_hindi),
-                await post(text=" ", **to_hindi),
-                await post(text="Yes.", source_language="en", target_language="fr"),
-                await post(text="Yes."),
-            ]
-            async with session.get(translator.url) as response:
-                about = await response.json()
+        to_hindi = {"source_language": "en", "target_language": "hi"}
+        [answered] = await post_each(translator.url, {"text": "Are you pregnant?", **to_hindi})
+        refused = await post_each(
+            translator.url,
+            to_hindi,
+            {"text": " ", **to_hindi},
+            {"text": "Yes.", "source_language": "en", "target_language": "fr"},
+            {"text": "Yes."},
+        )
+        about = await read_about(translator.url)
 
     assert answered == (
         200,
@@ -113,6 +106,6 @@ async def test_over_http_it_answers_refuses_and_says_what_it_is() -> None:
             "version": "1",
         },
     )
-    assert [each[0] for each in refused] == [400] * 4
-    assert "not en to fr" in refused[2][1]["error"]
+    assert [each.status for each in refused] == [400] * 4
+    assert "not en to fr" in refused[2].body["error"]
     assert (about["sample"], about["pairs"]) == (True, ["en-hi", "en-es"])

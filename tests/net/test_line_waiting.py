@@ -8,8 +8,10 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import pytest
+from made_lines import busy, down, line
 
 from cortex_eval.core import Reply, TargetError, Unavailable
 from cortex_eval.net import Budget, Called, Line, Outside, Patience
@@ -17,7 +19,6 @@ from cortex_eval.net import Budget, Called, Line, Outside, Patience
 OK = Reply(text="ok")
 BAD = TargetError("400", kind="status")
 """An answer that is the case's own fault."""
-QUICK = {"retries": 0, "retry_delay_s": 0.001, "probe_every_s": 0.05, "dice": random.Random(7)}
 
 
 @dataclass
@@ -58,18 +59,6 @@ class Held:
             self.given[number].set_result(said)
 
 
-def busy(retry_after_s: float | None = None) -> TargetError:
-    return TargetError("429", kind="rate_limited", transient=True, retry_after_s=retry_after_s)
-
-
-def down() -> TargetError:
-    return TargetError("refused", kind="connection", transient=True)
-
-
-def line(outside: Outside | None = None, **given: object) -> Line:
-    return Line("bot", Patience(**{**QUICK, **given}), outside)
-
-
 def begin(to_bot: Line, service: Service) -> asyncio.Task[Called[Reply]]:
     return asyncio.ensure_future(to_bot.call(service))
 
@@ -91,14 +80,31 @@ async def with_one_at_a_time(service: Service) -> Line:
     return to_bot
 
 
-async def test_a_waiting_caller_that_is_cancelled_does_not_take_the_turn_of_the_next():
-    service = Service()
+class Queue(NamedTuple):
+    """Three callers of a line that lets one call through at a time; the first is on its way."""
+
+    going: asyncio.Task[Called[Reply]]
+    second: asyncio.Task[Called[Reply]]
+    third: asyncio.Task[Called[Reply]]
+    held: Held
+    """Answers the calls, the first as number 1."""
+    before: int
+    """How many calls there were before these."""
+
+
+async def three_in_a_queue(service: Service) -> Queue:
     to_bot = await with_one_at_a_time(service)
     before, held = len(service.at), Held()
     service.say = lambda number: held(number - before)
-    going, given_up, waiting = (begin(to_bot, service) for _ in range(3))
+    callers = [begin(to_bot, service) for _ in range(3)]
     await settle()
     assert len(service.at) - before == 1, "one at a time"
+    return Queue(*callers, held=held, before=before)
+
+
+async def test_a_waiting_caller_that_is_cancelled_does_not_take_the_turn_of_the_next():
+    service = Service()
+    going, given_up, waiting, held, before = await three_in_a_queue(service)
 
     given_up.cancel()
     await settle()
@@ -112,11 +118,7 @@ async def test_a_waiting_caller_that_is_cancelled_does_not_take_the_turn_of_the_
 
 async def test_a_caller_that_is_cancelled_when_its_turn_has_come_passes_it_on():
     service = Service()
-    to_bot = await with_one_at_a_time(service)
-    before, held = len(service.at), Held()
-    service.say = lambda number: held(number - before)
-    going, given_up, waiting = (begin(to_bot, service) for _ in range(3))
-    await settle()
+    going, given_up, waiting, held, before = await three_in_a_queue(service)
 
     held.answer(1, BAD)
     while not going.done():  # the turn is then given away, and not yet taken
