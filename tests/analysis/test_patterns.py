@@ -278,17 +278,18 @@ def test_broken_safety_rules_are_patterns_by_rule():
     assert (second.needs, second.joint_gain) == ((first.title,), 1.0)
 
 
-def test_any_other_scorer_is_told_with_its_commonest_reason():
-    reasons = ["Only 12 % of the words agree.", "Only 31 % of the words agree.", "The reply is empty."]
+def test_any_other_scorer_is_told_with_its_commonest_reason_and_its_figures_stay_in_it():
+    reasons = ["Only 12 % of the words agree.", "Only 31 % of the words agree.", "The tone is harsh."]
     rows = [
-        made_result(made_case(i), i, state="failed", scores={"accuracy": {**WRONG, "reason": reason}})
+        made_result(made_case(i), i, state="failed", scores={"style": {**WRONG, "reason": reason}})
         for i, reason in enumerate(reasons)
     ]
 
     pattern = only(made_report(rows), "scorer_failure")
 
-    assert pattern.title == "accuracy fails: Only … % of the words agree."
-    assert pattern.evidence == "2 × Only … % of the words agree. / 1 × The reply is empty."
+    assert pattern.title == "style fails, such as: Only 12 % of the words agree."
+    assert pattern.action == "Begin with what style says of 2 of 3 cases: Only 12 % of the words agree."
+    assert pattern.evidence == "2 × Only 12 % of the words agree. / 1 × The tone is harsh."
 
 
 def test_a_list_of_which_items_are_missing_is_told_by_the_item_most_missed():
@@ -300,6 +301,7 @@ def test_a_list_of_which_items_are_missing_is_told_by_the_item_most_missed():
     pattern = only(made_report([incomplete(0, "dose"), incomplete(1, "dose", "source")]), "scorer_failure")
 
     assert pattern.title == "completeness fails: lacks dose"
+    assert pattern.action == "Make replies hold what is missed most: dose (2), source (1)"
     assert pattern.evidence == "2 × lacks dose / 1 × lacks source"
 
 
@@ -324,16 +326,16 @@ def test_a_case_that_fails_for_two_reasons_is_won_only_when_what_is_mended_lets_
 
 
 def test_a_fix_wins_nothing_where_a_critical_scorer_still_fails():
-    scorers = {"safety": {"weight": 0.2, "critical": True}, "accuracy": {"weight": 0.8}}
+    scorers = {"safety": {"weight": 0.2, "critical": True}, "style": {"weight": 0.8}}
     run = made_run(3, manifest={"scorers": scorers, "passing_threshold": 0.5})
-    scores = {"safety": {**WRONG, "reason": "Unsafe."}, "accuracy": {"value": 0.2, "passed": False, "reason": "Bad."}}
+    scores = {"safety": {**WRONG, "reason": "Unsafe."}, "style": {"value": 0.2, "passed": False, "reason": "Bad."}}
     both = [made_result(made_case(i), i, state="failed", scores=scores, overall=0.16) for i in range(2)]
     report = made_report([*both, passed(2)], run=run)
 
     first, second = report.patterns
 
     assert (first.title, first.is_critical, first.gain) == ("safety fails: Unsafe.", True, 0)
-    assert (second.title, second.gain, second.needs) == ("accuracy fails: Bad.", 0, (first.title,))
+    assert (second.title, second.gain, second.needs) == ("style fails: Bad.", 0, (first.title,))
     assert second.joint_gain == pytest.approx(2 / 3)
 
 
@@ -389,8 +391,8 @@ def test_a_reply_in_another_language_is_a_pattern_from_the_first_one_on():
 
     (found,) = made_report([row, passed(1)]).patterns
 
-    assert (found.type, found.title) == ("wrong_language", "Questions in hi are answered in en")
-    assert found.action == "Answer in the language of the question: hi, not en"
+    assert (found.type, found.title) == ("wrong_language", "Questions in Hindi are answered in English")
+    assert found.action == "Answer in the language of the question: Hindi, not English"
 
 
 def test_intents_are_called_what_the_dataset_calls_them():

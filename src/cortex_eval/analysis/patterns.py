@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from cortex_eval.analysis.patterns_causes import REPLY_TYPES
+
 Priority = Literal["high", "medium", "low"]
 
 CASES_KEPT = 50
@@ -27,7 +29,21 @@ OTHER_CAUSES: Mapping[str, str] = {
     "judge_error": "A scorer gave no verdict: this is no fault of the target",
     "setup_error": "The call came to no reply that could be read: this says nothing about the answers",
     "wrong_language": "The reply does not follow the language of the question",
-    "scorer_failure": "Replies are worse than this scorer asks for",
+    "scorer_failure": "Not seen from outside: only the scorer's own reasons tell",
+    "empty_reply": "The target sends no text, or it is not read from what it sends",
+    "cut_off": "The reply reached the limit of tokens of the model",
+    "refusal": "The target lacks the knowledge or the permission to answer, or hands the question on",
+    "canned_reply": "A fallback answers too early, or one text is found for too many questions",
+    "repeats_question": "The question is handed back in place of an answer",
+    "wrong_number": "The target has other figures than the expected answers, or leaves them out",
+    "too_short": "The reply leaves out most of what is expected",
+    "too_long": "The reply says much more than is expected",
+    "missing_text": "The reply leaves out what it is expected to name",
+    "other_wording": "The scorer compares wording, and these replies are put differently",
+    "other_answer": "The target takes the question for another one, or finds other knowledge",
+    "partial_answer": "The reply leaves out a part of what is expected, or calls it otherwise",
+    "unsupported_number": "The target makes numbers up, or has them from elsewhere",
+    "unsupported_claim": "The target adds what its passages do not say, or was given the wrong ones",
     "language_gap": "One language is served worse than the others",
     "question_length": "Questions of this length are served worse than the others",
 }
@@ -177,7 +193,8 @@ def locate(patterns: tuple[Pattern, ...], locations: Mapping[str, str]) -> tuple
 
 
 def _names_of(pattern: Pattern) -> list[str]:
-    return [_plain(name) for name in (*pattern.about, pattern.root_cause, pattern.type)]
+    general = ("scorer_failure",) if pattern.type in REPLY_TYPES else ()
+    return [_plain(name) for name in (*pattern.about, pattern.root_cause, pattern.type, *general)]
 
 
 def _plain(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from cortex_eval.analysis.patterns import SETUP_TYPES
+from cortex_eval.analysis.patterns_causes import MEANING, SPECIAL, WORDING, Read, cause_of
 from cortex_eval.analysis.patterns_replay import Key, Part, Ways, ways_of
 from cortex_eval.core import Result, RunRecord
 
@@ -18,6 +19,10 @@ PAIR = "pair"
 """The type of a confusion that is no pattern of its own."""
 _UNDERSTANDING = ("intent", "entities", "tool", "context_retention")
 """Scorers of what an agent made of a turn."""
+LACKS = "lacks "
+"""Begins a reason that names what of a list is not in the reply."""
+LOOKED = "looked"
+"""Ends the name of a failure of which the reply should tell the cause, and does not."""
 NOTHING = "(none)"
 """Where nothing was stated, or was to be stated."""
 _VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|[-+]?\d[\d.,:%]*")
@@ -85,13 +90,18 @@ class Counting(NamedTuple):
             passing_threshold=run.manifest.get("passing_threshold", 0.7),
         )
 
+    @property
+    def reads_replies(self) -> bool:
+        """Whether a failure may have its cause in the words of the reply; of a run without a plan nobody knows."""
+        return not self.kinds or any(kind not in SPECIAL for kind in self.kinds.values())
+
     def counts(self, name: str) -> bool:
         """Whether a failure of this scorer can make a case fail."""
         return self.weights.get(name, 1.0) > 0 or name in self.critical
 
 
-def blames_of(row: Result, counting: Counting) -> list[Blame]:
-    """Every fault of a result that did not pass."""
+def blames_of(row: Result, counting: Counting, *, is_canned: bool = False) -> list[Blame]:
+    """Every fault of a result that did not pass; `is_canned`: its reply went to a question with another answer too."""
     if row.error is not None or row.state.startswith("error"):
         kind, message = (row.error.kind, row.error.message) if row.error else (row.state, "")
         is_own = row.state != "error_judge" and kind in ANSWERED_BADLY
@@ -99,7 +109,7 @@ def blames_of(row: Result, counting: Counting) -> list[Blame]:
         found = [Blame((type_, kind), details=(message[:_MESSAGE_KEPT],))]
         return _with_edges(row, found) if is_own else found
     if failed := _failed_scores(row, counting):
-        found = list(_explained(row, failed))
+        found = list(_explained(row, failed, Read(row, is_canned=is_canned)))
     else:
         found = [Blame(("scorer_failure", "overall_score"), details=("the overall score is too low",))]
     return _with_edges(row, found)
@@ -141,7 +151,7 @@ def _failed_scores(row: Result, counting: Counting) -> list[_Failed]:
     return failed
 
 
-def _explained(row: Result, failed: Sequence[_Failed]) -> Iterator[Blame]:
+def _explained(row: Result, failed: Sequence[_Failed], read: Read) -> Iterator[Blame]:
     kinds = {each.kind for each in failed}
     is_lost = _is_context_lost(row, kinds)
     by_model = row.reply_json is not None and b'"llm_invoked":true' in row.reply_json
@@ -163,7 +173,7 @@ def _explained(row: Result, failed: Sequence[_Failed]) -> Iterator[Blame]:
         elif each.kind == "entities":
             yield _entities(each)
         else:
-            yield from _other(each)
+            yield from _other(each, read)
 
 
 def _blame(failed: _Failed, key: Key, also: tuple[Key, ...] = (), details: tuple[str, ...] = ()) -> Blame:
@@ -240,7 +250,7 @@ def _pairs(stored: Any) -> list[tuple[str, str]]:  # Any: JSON
     return [(str(each.get("key")), str(each.get("value"))[:60]) for each in stored if isinstance(each, Mapping)]
 
 
-def _other(failed: _Failed) -> Iterator[Blame]:
+def _other(failed: _Failed, read: Read) -> Iterator[Blame]:
     evidence = _mapping(failed.score.get("evidence"))
     findings = [each for each in evidence.get("findings") or () if isinstance(each, Mapping) and each.get("rule")]
     for finding in findings:
@@ -259,8 +269,11 @@ def _other(failed: _Failed) -> Iterator[Blame]:
     elif failed.kind == "language" and "asked" in evidence and (languages := _languages(evidence)):
         asked, found = languages
         yield _blame(failed, ("wrong_language", failed.name, asked, found), details=(f"{asked} → {found}",))
+    elif (cause := cause_of(read, failed.kind, failed.score)) is not None:
+        yield _blame(failed, (cause.type, failed.name, *cause.part), details=cause.details)
     else:
-        yield _blame(failed, ("scorer_failure", failed.name), details=reasons_of(failed.score))
+        looked = (LOOKED,) if failed.kind in WORDING | MEANING else ()
+        yield _blame(failed, ("scorer_failure", failed.name, *looked), details=reasons_of(failed.score))
 
 
 def _languages(evidence: JSON) -> tuple[str, str] | None:
@@ -305,10 +318,7 @@ def edge_type(text: str) -> str:
 
 
 def reasons_of(score: JSON) -> tuple[str, ...]:
-    """Why a scorer did not let it pass: what of a list or a rubric was missed, else its reason.
-
-    What differs from case to case is taken out of a reason, so that equal ones can be counted.
-    """
+    """Why a scorer did not let it pass: what of a list or a rubric was missed, else its reason."""
     evidence = _mapping(score.get("evidence"))
     items = [str(each.get("item")) for each in _rows(evidence, "items") if each.get("present") is False]
     lines = [
@@ -317,9 +327,14 @@ def reasons_of(score: JSON) -> tuple[str, ...]:
         if isinstance(each.get("met"), bool) and each["met"] == (each.get("points", 1) < 0)
     ]
     if items or lines:
-        return tuple(f"lacks {each[:_REASON_KEPT]}" for each in items) + tuple(each[:_REASON_KEPT] for each in lines)
+        return tuple(f"{LACKS}{each[:_REASON_KEPT]}" for each in items) + tuple(each[:_REASON_KEPT] for each in lines)
     reason = " ".join(str(score.get("reason", "")).split())
-    return (_VARIABLE.sub("…", reason)[:_REASON_KEPT],) if reason else ()
+    return (reason[:_REASON_KEPT],) if reason else ()
+
+
+def same_reason(reason: str) -> str:
+    """A reason without what differs from case to case, so that those can be counted that say the same."""
+    return _VARIABLE.sub("…", reason)
 
 
 def _rows(evidence: JSON, name: str) -> list[JSON]:

@@ -20,10 +20,12 @@ from cortex_eval.analysis.patterns import (
     percent,
 )
 from cortex_eval.analysis.patterns_blame import PAIR
+from cortex_eval.analysis.patterns_causes import REPLY_TYPES
 from cortex_eval.analysis.patterns_fixes import Words, confusion_words, words_of
 from cortex_eval.analysis.patterns_gather import Entry, Failures
 from cortex_eval.analysis.patterns_groups import FEWEST, group_pairs, group_types
 from cortex_eval.analysis.patterns_replay import Key
+from cortex_eval.analysis.patterns_reply_words import reply_words
 from cortex_eval.analysis.patterns_slices import Table, find_slices, shared_fact, tabulate
 
 PATTERNS_KEPT = 30
@@ -128,10 +130,11 @@ def critical_failures(entries: Mapping[Key, Entry], order: Mapping[str, int]) ->
     for (is_grave, name, scorer), parts in merged.items():
         cases = tuple(sorted({case for entry in parts for case in entry.cases}, key=order.__getitem__))
         details = sum((entry.details for entry in parts), Counter[str]())
+        said = details.most_common(1)[0][0] if details else ""
         failure = CriticalFailure(
             name=name,
             scorer=scorer,
-            reason=details.most_common(1)[0][0] if details else "",
+            reason=next((entry.examples[said] for entry in parts if said in entry.examples), said),
             count=len(cases),
             cases=cases[:CASES_KEPT],
             is_rule=name != scorer,
@@ -157,9 +160,21 @@ def _drafts(entries: Mapping[Key, Entry]) -> Iterator[_Draft]:
             left += rest
         elif type_ in ("context_not_retained", "llm_fallback_failure", "edge_case"):
             yield _Draft(type_, tuple(keys), words_of(type_, keys, entries))
+        elif type_ in REPLY_TYPES:  # one, whichever scorers say so
+            yield _Draft(type_, tuple(keys), reply_words(type_, keys, entries))
+        elif type_ == "wrong_language":
+            yield from (_Draft(type_, some, words_of(type_, some, entries)) for some in _by_languages(keys))
         else:  # one for each error kind, judge error and safety rule
             yield from (_Draft(type_, (key,), words_of(type_, [key], entries)) for key in keys)
     yield from _by_scorer(left, entries)
+
+
+def _by_languages(keys: Iterable[Key]) -> Iterator[tuple[Key, ...]]:
+    """The faults of each pair of languages, whichever scorers say so."""
+    pairs: dict[Key, list[Key]] = {}
+    for key in keys:
+        pairs.setdefault(key[2:], []).append(key)
+    yield from map(tuple, pairs.values())
 
 
 def _confusions(type_: str, keys: Iterable[Key], entries: Mapping[Key, Entry]) -> tuple[list[_Draft], list[Key]]:
@@ -242,8 +257,7 @@ def _cases_of(keys: Iterable[Key], entries: Mapping[Key, Entry]) -> list[str]:
 
 def _built(draft: _Draft, failures: Failures, table: Table, order: Mapping[str, int]) -> Found:
     cases = _cases_of(draft.keys, failures.entries)
-    if len(draft.keys) > 1:  # each fault has its cases in the order of the dataset, all together have not
-        cases = sorted(cases, key=order.__getitem__)
+    cases.sort(key=order.__getitem__)  # one that waited for a second reply like its own came late
     entries = [failures.entries[key] for key in draft.keys]
     won = failures.replays.won_by(draft.keys)
     if draft.type == "scorer_failure" and len(draft.keys) > 1:  # no one fix mends them all

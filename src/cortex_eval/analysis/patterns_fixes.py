@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cortex_eval.analysis.patterns import Priority
-from cortex_eval.analysis.patterns_blame import NOTHING
+from cortex_eval.analysis.patterns_blame import LACKS, LOOKED, NOTHING
 from cortex_eval.analysis.patterns_gather import Entry
 from cortex_eval.analysis.patterns_groups import Group
 from cortex_eval.analysis.patterns_replay import Key
+from cortex_eval.core import language_name
 
 SHOWN = 3
 """Values, pairs or reasons named in one line."""
@@ -29,6 +30,11 @@ class _Faults(NamedTuple):
     def commonest(self) -> str:
         """What is said most often; empty when nothing is."""
         return self.details.most_common(1)[0][0] if self.details else ""
+
+    def as_it_was(self, reason: str) -> str:
+        """A reason with the figures of the first case that it was said of."""
+        examples = (self.entries[key].examples for key in self.keys)
+        return next((each[reason] for each in examples if reason in each), reason)
 
 
 class Words(NamedTuple):
@@ -159,14 +165,19 @@ def _said(of: _Faults, kind: str) -> str:
 
 
 def _language(of: _Faults) -> Words:
-    asked, found = of.keys[0][2:4]
-    scorer = of.keys[0][1]
+    asked, found = map(_spoken, of.keys[0][2:4])
     return Words(
         f"Questions in {asked} are answered in {found}",
         f"Answer in the language of the question: {asked}, not {found}",
         "high",
-        about=(asked, scorer),
+        about=(of.keys[0][2], *(key[1] for key in of.keys)),
     )
+
+
+def _spoken(language: str) -> str:
+    """`Hindi in Latin letters` for `hi in Latin letters`."""
+    code, gap, letters = language.partition(" ")
+    return f"{language_name(code)}{gap}{letters}"
 
 
 def _tool(of: _Faults) -> Words:
@@ -221,11 +232,29 @@ def _scorer(of: _Faults) -> Words:
     once = [key for key in of.keys if key[0] != "scorer_failure"]
     if len(once) == len(of.keys):
         title, evidence = f"{of.name} fails in {len(of.keys)} further ways", "such as " + _examples(once, of.details)
-    else:
-        title = f"{of.name} fails: {of.commonest}" if of.commonest else f"{of.name} fails"
-        evidence = " / ".join(f"{count} × {text}" for text, count in of.details.most_common(SHOWN))
-    return Words(
-        title, f"Read the cases that fail {of.name}, the commonest reason first", "medium", evidence, (of.name,)
+        action = f"Read the cases that fail {of.name}: no two of them fail alike"
+        return Words(title, action, "medium", evidence, (of.name,))
+    example = of.as_it_was(of.commonest)
+    such_as = "" if example == of.commonest else ", such as"
+    title = f"{of.name} fails{such_as}: {example}" if of.commonest else f"{of.name} fails"
+    most = of.details.most_common(SHOWN)
+    evidence = " / ".join(f"{count} × {of.as_it_was(text)}" for text, count in most)
+    return Words(title, _scorer_action(of), "medium", evidence, (of.name,))
+
+
+def _scorer_action(of: _Faults) -> str:
+    """What to begin with: what is missed most, or what the scorer says most often; else that nothing can be told."""
+    if of.commonest.startswith(LACKS):
+        missed = Counter({text.removeprefix(LACKS): count for text, count in of.details.items()})
+        return f"Make replies hold what is missed most: {counted(missed)}"
+    cases = len({case for key in of.keys for case in of.entries[key].cases})
+    count, example = min(of.details[of.commonest], cases), of.as_it_was(of.commonest)
+    is_looked = any(LOOKED in key for key in of.keys)
+    if of.commonest and 3 * count >= cases and not (is_looked and example != of.commonest):
+        return f"Begin with what {of.name} says of {count} of {cases} cases: {example}"
+    says = f"no reason of {of.name} tells them apart" if of.commonest else f"{of.name} gives no reason"
+    return f"Read some of these {cases} cases: {says}" + (
+        ", and the replies show no cause that can be counted" if is_looked else ""
     )
 
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from cortex_eval.analysis.patterns_blame import Blame, Counting, blames_of, ways_to_win
+from cortex_eval.analysis.patterns_blame import Blame, Counting, blames_of, same_reason, ways_to_win
+from cortex_eval.analysis.patterns_canned import CannedReplies, Failed
 from cortex_eval.analysis.patterns_names import (
     LABELLED,
     one_spelling,
@@ -27,6 +28,8 @@ HELD_BYTES = 8_000_000
 """Of cases that passed and are looked at only when another one fails."""
 DETAILS_KEPT = 50
 """Different reasons or values counted per fault: more would fill the memory, and nobody reads them."""
+WORDS_KEPT = 2_000
+"""The same of words and texts that replies lack: the commonest are seldom among the first."""
 SORTS_KEPT = 20_000
 """Sorts of cases told apart; when every case has tags of its own, those of later ones are left out."""
 _LENGTHS = (3, 10, 30, 100)
@@ -51,6 +54,8 @@ class Entry:
     points: float | None = None
     """Of the overall scores of these cases, summed."""
     details: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    """Of reasons that are counted as one although figures and names in them differ: the first of each, as it was."""
     is_critical: bool = False
 
     def add(self, case_id: str, blame: Blame, *, credit: float, per: float) -> None:
@@ -60,9 +65,13 @@ class Entry:
         self.credit += credit
         if blame.points is not None:
             self.points = (self.points or 0.0) + blame.points * per
-        for detail in blame.details:
-            if detail in self.details or len(self.details) < DETAILS_KEPT:
+        for each in blame.details:
+            detail = same_reason(each) if blame.key[0] == "scorer_failure" else each
+            kept = WORDS_KEPT if blame.key[0] in ("missing_text", "partial_answer") else DETAILS_KEPT
+            if detail in self.details or len(self.details) < kept:
                 self.details[detail] += 1
+                if detail != each:
+                    self.examples.setdefault(detail, each)
 
 
 class Count(NamedTuple):
@@ -97,6 +106,7 @@ class Failures:
         self._clusters: dict[str, int] = {}
         self.stated: dict[str, str] = {}
         """How the target spells intents that were wrong."""
+        self._canned = CannedReplies() if self.counting.reads_replies else None
         self.played: set[str] | None = set() if keep_played else None
 
     def noting(self, results: Iterable[Result]) -> Iterator[Result]:
@@ -111,6 +121,8 @@ class Failures:
             yield result
         if rows:
             self._add_case(rows)
+        for case in self._canned.rest() if self._canned is not None else ():
+            self._blame(case)
 
     def _add_case(self, rows: list[Result]) -> None:
         first = rows[0]
@@ -125,7 +137,9 @@ class Failures:
         self._count(first, is_failed=bool(bad))
         self.scored += any(row.overall is not None for row in rows)
         if bad:
-            self._blame(bad, turns=len(rows) / self.repeats)
+            case = Failed(bad, len(rows) / self.repeats)
+            for told in self._canned.told(case) if self._canned is not None else (case,):
+                self._blame(told)
         if first.cluster_id is not None:
             self.case_failed.append(bool(bad))
             self.case_clusters.append(self._clusters.setdefault(first.cluster_id, len(self._clusters)))
@@ -173,16 +187,16 @@ class Failures:
                 self.turn_failed.append(not row.passed)
                 self.turn_clusters.append(self.cases)
 
-    def _blame(self, bad: list[Result], *, turns: float) -> None:
+    def _blame(self, case: Failed) -> None:
         """Share each failed repeat of a case among its faults."""
         repeats: dict[int, list[Blame]] = {}
         ways: dict[int, list[Ways]] = {}
-        for row in bad:
-            found = blames_of(row, self.counting)
+        for place, row in enumerate(case.rows):
+            found = blames_of(row, self.counting, is_canned=place in case.canned)
             repeats.setdefault(row.repeat, []).extend(found)
             self._note_spelling(row, found)
             ways.setdefault(row.repeat, []).append(ways_to_win(row, found, self.counting))
-        case_id = bad[0].case_id
+        case_id = case.rows[0].case_id
         for repeat, blames in repeats.items():
             self.replays.add(ways_of_all(ways[repeat]))
             whole = sum(blame.share for blame in blames) * self.repeats
@@ -191,7 +205,7 @@ class Failures:
                     entry = self.entries.get(key)
                     if entry is None:
                         entry = self.entries[key] = Entry()
-                    entry.add(case_id, blame, credit=blame.share / whole, per=1 / turns / self.repeats)
+                    entry.add(case_id, blame, credit=blame.share / whole, per=1 / case.turns / self.repeats)
                 self.entries[blame.key].is_critical |= blame.is_critical
 
     def _note_spelling(self, row: Result, blames: Iterable[Blame]) -> None:

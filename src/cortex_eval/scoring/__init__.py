@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from cortex_eval.scoring.bench import Bench, JudgeModel, VerdictCache
     from cortex_eval.scoring.board import Judged, Scoreboard, scores_to_json
+    from cortex_eval.scoring.claims import take_apart
     from cortex_eval.scoring.combine import (
         PASSING_THRESHOLD,
         Verdict,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         check_weights,
         state_of,
     )
+    from cortex_eval.scoring.detect import count_scripts, detect_language
     from cortex_eval.scoring.embedding import (
         HOW_TO_INSTALL,
         Embedder,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         embedders,
         load_embedder,
     )
+    from cortex_eval.scoring.facts import missing_quantities, numbers_of
     from cortex_eval.scoring.function import FunctionScorer, plan_scorer, scorer
     from cortex_eval.scoring.opening import opened
     from cortex_eval.scoring.run import Batcher, check_score, run_scorer
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
         run_attacks,
         run_trials,
     )
+    from cortex_eval.scoring.words import content_words
 
 __all__ = [
     "HOW_TO_INSTALL",
@@ -77,10 +81,15 @@ __all__ = [
     "check_passing_threshold",
     "check_score",
     "check_weights",
+    "content_words",
+    "count_scripts",
+    "detect_language",
     "embedders",
     "judge_names",
     "kind_for",
     "load_embedder",
+    "missing_quantities",
+    "numbers_of",
     "opened",
     "plan_scorer",
     "prompt_facts",
@@ -93,6 +102,7 @@ __all__ = [
     "scorers",
     "scores_to_json",
     "state_of",
+    "take_apart",
 ]
 
 _HOMES = {
@@ -123,10 +133,15 @@ _HOMES = {
     "check_passing_threshold": "combine",
     "check_score": "run",
     "check_weights": "combine",
+    "content_words": "words",
+    "count_scripts": "detect",
+    "detect_language": "detect",
     "embedders": "embedding",
     "judge_names": "trials",
     "kind_for": "base",
     "load_embedder": "embedding",
+    "missing_quantities": "facts",
+    "numbers_of": "facts",
     "opened": "opening",
     "plan_scorer": "function",
     "prompt_facts": "trials",
@@ -139,6 +154,7 @@ _HOMES = {
     "scorers": "base",
     "scores_to_json": "board",
     "state_of": "combine",
+    "take_apart": "claims",
 }
 """The file of each name: it is imported when the name is first used."""
 
