@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 from installed import right_answers
@@ -176,3 +177,43 @@ def test_compare_takes_the_quarantine_of_the_last_run_that_still_held_then(proje
 
     assert [each["case_id"] for each in document["newly_broken"]] == ["c2"]
     assert not any("quarantine" in note for note in document["notes"])
+
+
+def test_a_case_that_is_listed_twice_is_taken_off_whole(project):
+    twice = [{"case": "c1", "reason": "x"}, {"case": "c2", "reason": "y"}, {"case": "c1", "reason": "z"}]
+    suites = {"clinic": {"dataset": "cases.jsonl", "scorers": ["exact"], "quarantine": twice}}
+    project.write("cortex.yaml", {"services": {"chatbot": {"api_url": project.bot.url}}, "suites": suites})
+
+    assert project.cortex("quarantine", "remove", "c1").code == 0
+
+    assert [each["case"] for each in project.cortex("quarantine", "list", "--json").json] == ["c2"]
+
+
+def test_a_reason_may_be_written_in_any_script(project):
+    reason = "क्\u200dष की जाँच, می\u200cخواهم 👩\u200d⚕️, 5\u00a0mg"
+
+    assert project.cortex("quarantine", "add", "v1", "--reason", reason).code == 0
+
+    assert project.cortex("quarantine", "list", "--json").json[0]["reason"] == reason
+
+
+def test_a_dataset_that_cannot_be_read_is_told_when_no_other_suite_has_the_case(project):
+    project.write("cases.jsonl", "{")
+
+    done = project.cortex("quarantine", "add", "c2", "--reason", "x")
+
+    assert done.code == 4
+    assert "cases.jsonl" in done.err
+    assert project.cortex("quarantine", "add", "v1", "--reason", "x").code == 0
+
+
+def test_the_advice_to_take_a_case_off_can_be_typed_as_it_stands(project):
+    entries = [{"case": "-it's old", "reason": "x"}]
+    suite = {"scorers": ["exact"], "quarantine": entries}
+    suites = {"our clinic": {**suite, "dataset": "cases.jsonl"}, "visits": {**suite, "dataset": "visits.jsonl"}}
+    project.write("cortex.yaml", {"services": {"chatbot": {"api_url": project.bot.url}}, "suites": suites})
+
+    advice = project.cortex("quarantine", "list").err.splitlines()[0].partition("Take it off: cortex ")[2]
+
+    assert project.cortex(*shlex.split(advice)).code == 0
+    assert [each["suite"] for each in project.cortex("quarantine", "list", "--json").json] == ["visits"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from decimal import Decimal
 from pathlib import Path
 
@@ -215,3 +217,26 @@ def test_a_field_that_is_not_there_cannot_be_changed() -> None:
 def test_a_value_stays_as_it_is(value) -> None:
     with pytest.raises(AttributeError):
         setattr(value, type(value).__struct_fields__[0], "other")
+
+
+@given(case=cases, reply=replies)
+def test_a_value_that_was_copied_or_went_to_another_process_is_equal(case, reply):
+    for value in (case, reply):
+        assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == copy.copy(value) == value
+
+
+def test_values_share_nothing_that_can_be_changed():
+    first, second = Case.of("a", id="1"), Case.of("b", id="2")
+
+    assert first.context is not second.context
+    assert Reply().metadata is not Reply().metadata
+
+
+def test_a_value_cannot_be_changed_and_a_changed_one_is_another():
+    reply = Reply(text="Yes.")
+
+    with pytest.raises(AttributeError):
+        reply.text = "No."  # type: ignore[misc]  # that is the point
+    assert (changed(reply, text="No.").text, reply.text) == ("No.", "Yes.")
+    with pytest.raises(TypeError, match="txet"):
+        changed(reply, txet="No.")

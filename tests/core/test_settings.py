@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_eval.core import InputError, Range, Secret, check_settings, read_settings
+from cortex_eval.core import Criterion, InputError, Range, Secret, check_settings, read_settings
 
 
 @dataclass(frozen=True)
@@ -112,3 +112,34 @@ def test_whatever_is_written_is_read_or_told(value: Any) -> None:
 
         assert read is not None
         assert all(each.path[0] == name for each in wrong)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    criteria: tuple[Criterion, ...] = ()
+
+
+def test_a_struct_among_the_settings_is_read_as_a_dataclass_is() -> None:
+    lines = [{"criterion": "Is kind.", "points": 2, "tags": ["tone"]}, {"criterion": "Is short."}]
+
+    found = check_settings(Weighted, {"criteria": lines}, owner="rubric")
+
+    kind, short = found["criteria"]
+    assert kind == Criterion(criterion="Is kind.", points=2.0, tags=("tone",))
+    assert short == Criterion(criterion="Is short.")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"criterion": "Kind.", "pointz": 2}, "there is no key 'rubric.criteria.0.pointz'. Did you mean 'points'?"),
+        ({"points": 2}, "rubric.criteria.0.criterion is missing."),
+        ({"criterion": 3}, "rubric.criteria.0.criterion: must be text, not 3."),
+        ("Kind.", "rubric.criteria.0: must be keys and values, not 'Kind.'."),
+    ],
+)
+def test_a_mistake_in_a_struct_is_told_by_its_place(line: Any, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_settings(Weighted, {"criteria": [line]}, owner="rubric")
+
+    assert str(caught.value) == told

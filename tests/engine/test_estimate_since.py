@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -62,10 +63,11 @@ def plan(bot: Bot) -> Callable[..., Plan]:
 def tone(model: ScriptedService) -> Callable[..., PlannedScorer]:
     """A judge that asks the model."""
 
-    def make(prompt: str = "Polite? {answer}") -> PlannedScorer:
-        judge = scorers.build("judge", {"prompt": prompt})
-        settings = ModelSettings(model="judge", base_url=model.url, prices=Prices(input=1, output=2))
-        judge.use_model(JudgeModel(name="judge", settings=settings))
+    def make(prompt: str = "Polite? {answer}", *, jury: tuple[str, ...] = ()) -> PlannedScorer:
+        judge = scorers.build("judge", {"prompt": prompt, **({"models": list(jury)} if jury else {})})
+        for name in jury or ("judge",):
+            settings = ModelSettings(model=name, base_url=model.url, prices=Prices(input=1, output=2))
+            judge.use_model(JudgeModel(name=name, settings=settings))
         return plan_scorer(judge, name="tone")
 
     return make
@@ -162,3 +164,42 @@ async def test_a_verdict_that_was_not_given_then_is_counted(store: Store, bot, m
     assert found.reused is not None
     assert (found.reused.cases, found.reused.unjudged) == (4, 1)
     assert await estimated_and_made(planned, store, bot, model) == [(0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize("jury", [(), ("one", "two", "three")])
+async def test_a_verdict_that_took_several_calls_then_costs_as_much_again(store: Store, plan, tone, jury):
+    made = await execute(plan(cases(4), scorers=[tone(jury=jury)]), store)
+    used = made.to_dict()["usage"]["judge"]
+
+    found = estimate_run(plan(cases(8), scorers=[tone(jury=jury)]), store).judged
+
+    assert found.by == f"the mean of 4 verdicts in run {made.run.id}"
+    assert found.cost_usd == 2 * Decimal(used["cost"]["USD"])
+    assert found.tokens == 2 * (used["input_tokens"] + used["output_tokens"])
+    assert found.calls == 8 * max(len(jury), 1)
+
+
+@pytest.mark.parametrize("later", ["rescore", "changed_since"])
+async def test_a_later_run_that_asked_nobody_does_not_hide_what_an_earlier_one_tells(store: Store, plan, tone, later):
+    first = await execute(plan(cases(4), scorers=[tone()]), store)
+    if later == "rescore":
+        await execute(plan(cases(4), scorers=[tone()]), store, rescore=first.run.id)
+    else:
+        await execute(plan(cases(4), scorers=[tone()], changed_since=first.run.id), store)
+
+    assert f"in run {first.run.id}" in estimate_run(plan(cases(4), scorers=[tone()]), store).judged.by
+
+
+async def test_judges_that_are_not_asked_take_nothing_and_rest_on_nothing(store: Store, plan, tone):
+    first = await execute(plan(cases(4), scorers=[tone()]), store)
+
+    found = estimate_run(plan(cases(4), scorers=[tone()], changed_since=first.run.id), store)
+
+    assert found.judged == (0, 0, 0, 0, "")
+
+
+@pytest.mark.parametrize(("asked", "at_once", "seconds"), [(cases(1), 10, 1), ([TALK], 10, 2), (cases(8), 2, 4)])
+def test_what_comes_one_after_the_other_takes_its_time_however_many_may_go_at_once(
+    store, plan, asked, at_once, seconds
+):
+    assert estimate_run(plan(asked, at_once=at_once), store).seconds_at_1s == seconds

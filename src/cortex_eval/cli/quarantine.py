@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+import unicodedata
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
 from itertools import groupby
@@ -37,6 +37,8 @@ WIDEST_ID = 24
 LAST_RUNS = 10
 STEADY_RUNS = 5
 """So many runs without a failure, and a case may be steady again."""
+NOT_IN_A_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Kinds of letters: controls and line breaks, and halves of letters that are none."""
 
 suite_option = click.option("--suite", metavar="NAME", help="The suite (default: the only one that has the case).")
 
@@ -110,8 +112,9 @@ def add_case(case: str, reason: str, until: str | None, suite: str | None, confi
 def remove_case(case: str, suite: str | None, config: Path | None, as_json: bool) -> None:
     """Take CASE off the list: it decides again."""
     project = load_project(config)
-    name, number = _listed(project, case, suite)
-    remove_item(project.path, ("suites", name, "quarantine"), number)
+    name, numbers = _listed(project, case, suite)
+    for number in reversed(numbers):
+        remove_item(project.path, ("suites", name, "quarantine"), number, holds={"case": case})
     if as_json:
         print_json({"suite": name, "case": case, "file": str(project.path)})
     else:
@@ -161,7 +164,7 @@ def _item(case: str, reason: str, until: str | None) -> dict[str, str]:
     if not reason:
         raise InputError("--reason: say why, for everybody who reads a report.")
     for name, text in (("CASE", case), ("--reason", reason)):
-        if not text or not text.isprintable() or "${" in text:
+        if not text or "${" in text or any(unicodedata.category(letter) in NOT_IN_A_LINE for letter in text):
             raise InputError(f"{name} must be a line of text without ${{…}}, not {text!r}.")
     if until is None:
         return {"case": case, "reason": reason}
@@ -179,16 +182,21 @@ def _item(case: str, reason: str, until: str | None) -> dict[str, str]:
 def _suite_with(project: Project, case: str, suite: str | None) -> str:
     """The suite of this name, which must have the case; else the only one that has it."""
     names = _suites(project, suite)
-    having, near = [], list[str]()
+    having, near, unread = [], list[str](), list[InputError]()
     for name in names:
-        with suppress(*([InputError] if len(names) > 1 else [])):  # a dataset that is not there has no such case
+        try:
             ids = _ids(project, name)
-            having += [name] * (case in ids)
-            near += get_close_matches(case, ids, n=1)
+        except InputError as error:
+            unread.append(error)
+            continue
+        having += [name] * (case in ids)
+        near += get_close_matches(case, ids, n=1)
     if len(having) == 1:
         return having[0]
     if having:
         raise InputError(f"Several suites have a case {case!r}: {', '.join(having)}. Name one with --suite.")
+    if unread:  # it may be there
+        raise unread[0]
     advice = did_you_mean(case, near) if near else "CASE is the id of a case in the dataset."
     who = f"{names[0]} has no case" if len(names) == 1 else "No suite has a case"
     raise InputError(f"{who} {case!r}. {advice}")
@@ -201,12 +209,12 @@ def _check_not_there(project: Project, suite: str, case: str) -> None:
         raise InputError(f"{case!r} is in quarantine in {suite} already, {end}. To change that, remove it first.")
 
 
-def _listed(project: Project, case: str, suite: str | None) -> tuple[str, int]:
-    """The suite whose list has the case, and its place there."""
+def _listed(project: Project, case: str, suite: str | None) -> tuple[str, list[int]]:
+    """The suite whose list has the case, and its places there: people may have written it twice."""
     lists = {name: [each.case for each in project.model.suites[name].quarantine] for name in _suites(project, suite)}
     having = [name for name, cases in lists.items() if case in cases]
     if len(having) == 1:
-        return having[0], lists[having[0]].index(case)
+        return having[0], [number for number, each in enumerate(lists[having[0]]) if each == case]
     if having:
         raise InputError(f"{case!r} is in quarantine in {', '.join(having)}. Name one with --suite.")
     known = [each for cases in lists.values() for each in cases]
@@ -261,9 +269,12 @@ def _why_off(entry: Entry) -> str:
 
 
 def _removing(project: Project, entry: Entry) -> str:
-    is_shared = sum(each.case == entry.case for suite in project.model.suites.values() for each in suite.quarantine) > 1
-    suite = f" --suite {entry.suite}" if is_shared else ""
-    return f"cortex quarantine remove {shlex.quote(entry.case)}{suite}{_config(project)}"
+    lists = [{each.case for each in suite.quarantine} for suite in project.model.suites.values()]
+    is_shared = sum(entry.case in cases for cases in lists) > 1
+    options = (f" --suite {shlex.quote(entry.suite)}" if is_shared else "") + _config(project)
+    if entry.case.startswith("-"):
+        return f"cortex quarantine remove{options} -- {shlex.quote(entry.case)}"
+    return f"cortex quarantine remove {shlex.quote(entry.case)}{options}"
 
 
 def _config(project: Project) -> str:

@@ -1,4 +1,4 @@
-"""Reading what people wrote into dataclasses: types, ranges and unknown keys, with every mistake told by its place.
+"""Reading what people wrote into dataclasses and structs: types, ranges, unknown keys; every mistake with its place.
 
 Pydantic would do this too, for a quarter of a second at every start of the command line.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, structs
 
 from cortex_eval.core.errors import InputError, Problem, did_you_mean
 from cortex_eval.core.redact import Secret, is_secret, shorten
@@ -65,7 +67,7 @@ def read_settings(cls: type[T], values: Mapping[str, Any], path: KeyPath = ()) -
     `field(metadata={"alias": …})` names a second spelling; `{"rest": True}` marks the field that takes unknown keys.
     """
     mistakes: list[Mistake] = []
-    read = _read_dataclass(cls, values, path, mistakes)
+    read = _read_fields(cls, values, path, mistakes)
     return (None if isinstance(read, _Wrong) else cast("T", read)), mistakes
 
 
@@ -84,7 +86,7 @@ def check_settings(cls: type, settings: Mapping[str, Any], *, owner: str, also: 
             continue
         found[key] = _read(_hints(cls)[key], value, (owner, key), mistakes)
     for name, each in known.items():
-        if name not in settings and not _has_default(each):
+        if name not in settings and not each.has_default:
             mistakes.append(Mistake((owner, name), f"{owner}.{name} is missing.", "missing"))
     if mistakes:
         raise InputError(
@@ -114,7 +116,7 @@ def wanted(hint: Any) -> str:  # Any: a type, or what typing makes of one
     simple = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}
     if kind in simple:
         return simple[kind]
-    if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, Mapping)):
+    if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, (Struct, Mapping))):
         return "keys and values"
     if isinstance(kind, type) and issubclass(kind, (Sequence, set, frozenset)):
         return "a list"
@@ -135,8 +137,9 @@ def _read(hint: Any, value: Any, path: KeyPath, mistakes: list[Mistake]) -> Any:
         is_one = any(value == each and kind is type(each) for each in arguments)
         return value if is_one else _wrong(hint, value, path, mistakes)
     kind = origin or hint
-    if is_dataclass(kind) and isinstance(value, Mapping):
-        return _read_dataclass(cast("type", kind), value, path, mistakes)
+    has_fields = is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, Struct))
+    if has_fields and isinstance(value, Mapping):
+        return _read_fields(cast("type", kind), value, path, mistakes)
     if isinstance(kind, type) and issubclass(kind, Mapping) and isinstance(value, Mapping):
         item = arguments[1] if arguments else Any
         read = {key: _read(item, each, (*path, key), mistakes) for key, each in value.items()}
@@ -196,7 +199,7 @@ def _read_list(kind: type, arguments: Any, value: Sequence[Any], path: KeyPath, 
     return sound if issubclass(kind, list) else tuple(sound)
 
 
-def _read_dataclass(cls: type, values: Mapping[str, Any], path: KeyPath, mistakes: list[Mistake]) -> Any:
+def _read_fields(cls: type, values: Mapping[str, Any], path: KeyPath, mistakes: list[Mistake]) -> Any:
     known = _settable(cls)
     aliases = {each.metadata["alias"]: name for name, each in known.items() if "alias" in each.metadata}
     rest = next((name for name, each in known.items() if each.metadata.get("rest")), None)
@@ -217,7 +220,7 @@ def _read_dataclass(cls: type, values: Mapping[str, Any], path: KeyPath, mistake
     if rest is not None:
         found[rest] = others
     found = {name: value for name, value in found.items() if value is not WRONG}
-    missing = [name for name, each in known.items() if name not in found and not _has_default(each)]
+    missing = [name for name, each in known.items() if name not in found and not each.has_default]
     for name in missing:
         if name not in values:
             where = ".".join(map(str, (*path, name)))
@@ -238,10 +241,19 @@ def _hints(cls: type) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 
 
+class _Key(NamedTuple):
+    """A field that people may give a value."""
+
+    has_default: bool
+    metadata: Mapping[str, Any]
+
+
 @cache
-def _settable(cls: type) -> dict[str, Field[Any]]:
-    return {each.name: each for each in fields(cls) if each.init}
-
-
-def _has_default(each: Field[Any]) -> bool:
-    return each.default is not MISSING or each.default_factory is not MISSING
+def _settable(cls: type) -> dict[str, _Key]:
+    if issubclass(cls, Struct):
+        return {each.name: _Key(not each.required, {}) for each in structs.fields(cls)}
+    return {
+        each.name: _Key(each.default is not MISSING or each.default_factory is not MISSING, each.metadata)
+        for each in fields(cast("Any", cls))  # Any: no type says that a class is a dataclass
+        if each.init
+    }

@@ -44,6 +44,8 @@ class Count:
 
     def __init__(self) -> None:
         self.calls = self.at_most = self.longest = 0
+        self.verdicts = 0
+        """Scores that the calls are for: a jury, a rubric or many claims take several calls for one."""
         self.tokens: int | None = 0
         self.cost_usd: Decimal | None = Decimal(0)
         self.tables: set[str] = set()
@@ -125,6 +127,7 @@ def _add_verdicts(
     scorer = judge.scorer
     tokens_out, attempts = getattr(scorer, "max_tokens", TOKENS_OUT), getattr(scorer, "attempts", 1)
     sizes = scorer.characters(case, replies) if isinstance(scorer, Measured) else [None]
+    count.verdicts += times if sizes else 0
     for prices in jury:
         for size in sizes:
             count.add(size, tokens_out, prices, times=times, attempts=attempts)

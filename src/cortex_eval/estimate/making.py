@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -16,10 +16,12 @@ from cortex_eval.estimate.figures import Estimate, Limit, Side, Visible, total_o
 from cortex_eval.estimate.hosts import hosts_of
 from cortex_eval.estimate.work import plan_work
 from cortex_eval.outcome import find_baseline
+from cortex_eval.scoring import PlannedScorer
 from cortex_eval.stats import POWER, smallest_detectable_drop
 from cortex_eval.storage import Store
 
 RUNS_LOOKED_AT = 50
+NO_CALLS = Side(0, 0, 0, Decimal(0), "")
 UNKNOWN_RATE = 0.5
 """Taken for the pass rate when nothing is known of it: about where the smallest visible drop is largest."""
 
@@ -27,14 +29,16 @@ UNKNOWN_RATE = 0.5
 def estimate_run(plan: Plan, store: Store) -> Estimate:
     """What carrying out this plan would take, by an earlier run or by prices; nobody is asked, nothing is kept."""
     work = plan_work(plan, store)
-    earlier = _earlier_run(plan, store)
+    runs = _earlier_runs(plan, store)
+    earlier = next((run for run in runs if _latency_ms(run) is not None), runs[0] if runs else None)
     texts = measure(plan, work)
     calls = work.calls
-    asked = Side(calls, calls, *_better(_by_run(earlier, "target", calls), texts.target.known()))
+    asked = Side(calls, calls, *_better(_by_runs(runs, "target", calls), texts.target.known()))
     if not calls:
-        asked = Side(0, 0, 0, Decimal(0), "")
-    judged = _judge_side(plan, earlier, texts.judge)
-    latency_ms = earlier.summary.get("latency_ms", {}).get("mean") if earlier else None
+        asked = NO_CALLS
+    judged = _judge_side(plan, runs, texts.judge)
+    latency_ms = _latency_ms(earlier) if earlier else None
+    one_by_one = max(calls / plan.at_once, float(work.longest))
     paced_s = 60 * calls / plan.patience.requests_per_minute if plan.patience.requests_per_minute else 0.0
     return Estimate(
         suite=plan.suite,
@@ -49,8 +53,8 @@ def estimate_run(plan: Plan, store: Store) -> Estimate:
         asked=asked,
         judged=judged,
         latency_ms=latency_ms,
-        seconds=None if latency_ms is None else max(calls * latency_ms / 1000 / plan.at_once, paced_s),
-        seconds_at_1s=max(calls / plan.at_once, paced_s),
+        seconds=None if latency_ms is None else max(one_by_one * latency_ms / 1000, paced_s),
+        seconds_at_1s=max(one_by_one, paced_s),
         by_run=earlier.id if earlier else None,
         hosts=tuple(hosts_of(plan)),
         is_offline=plan.is_offline,
@@ -61,7 +65,8 @@ def estimate_run(plan: Plan, store: Store) -> Estimate:
 
 def _visible(plan: Plan, store: Store, earlier: RunRecord | None, pairs: int) -> Visible:
     """What a comparison would show; a baseline that is not there is an InputError, as it is in the run."""
-    baseline, level = find_baseline(store, plan.gate, plan.suite), plan.gate.level
+    baseline = find_baseline(store, plan.gate, plan.suite, config=plan.request.get("config"))
+    level = plan.gate.level
     against = f"the baseline {plan.gate.baseline}" if baseline else "another run of these cases"
     rate, rate_of = (baseline.values.get("pass_rate") if baseline else None), f"of {against}"
     if rate is None and earlier is not None:
@@ -82,23 +87,34 @@ def _judged_metrics(plan: Plan) -> int:
     return max(1, len(allowed_worsening(plan.gate, directions)))
 
 
-def _earlier_run(plan: Plan, store: Store) -> RunRecord | None:
-    """The newest finished run of this suite against this target as it is set up now."""
+def _earlier_runs(plan: Plan, store: Store) -> list[RunRecord]:
+    """Finished runs of this suite against this target as it is set up now, newest first."""
     settings = orjson.loads(to_json(plan.identity()["target"]))["settings"]
-    for run in store.runs.all(limit=RUNS_LOOKED_AT, suite=plan.suite):
-        then = run.manifest.get("target", {})
-        is_same = run.target_name == plan.target_name and then.get("settings") == settings
-        if is_same and run.status == "completed":
-            return run
-    return None
+    return [
+        run
+        for run in store.runs.all(limit=RUNS_LOOKED_AT, suite=plan.suite)
+        if run.target_name == plan.target_name
+        and run.manifest.get("target", {}).get("settings") == settings
+        and run.status == "completed"
+    ]
 
 
-def _judge_side(plan: Plan, earlier: RunRecord | None, count: Count) -> Side:
+def _latency_ms(run: RunRecord) -> float | None:
+    mean: float | None = run.summary.get("latency_ms", {}).get("mean")
+    return mean
+
+
+def _judge_side(plan: Plan, runs: Sequence[RunRecord], count: Count) -> Side:
     judges = [each for each in plan.scorers if isinstance(each.scorer, AsksModel)]
-    kept = earlier.manifest.get("scorers", {}) if earlier else {}
-    is_same = all(kept.get(each.name, {}).get("fingerprint") == each.fingerprint for each in judges)
-    by_run = _by_run(earlier if is_same else None, "judge", count.calls)
-    return Side(count.calls, count.at_most, *_better(by_run, count.known()))
+    if judges and not count.calls:
+        return NO_CALLS
+    same = [run for run in runs if all(_judged_by(run, each) for each in judges)]
+    return Side(count.calls, count.at_most, *_better(_by_runs(same, "judge", count.verdicts), count.known()))
+
+
+def _judged_by(run: RunRecord, judge: PlannedScorer) -> bool:
+    then: Mapping[str, Any] = run.manifest.get("scorers", {}).get(judge.name, {})
+    return then.get("fingerprint") == judge.fingerprint
 
 
 def _better(by_run: Known, by_prices: Known) -> Known:
@@ -108,16 +124,22 @@ def _better(by_run: Known, by_prices: Known) -> Known:
     return known[0] if known else by_prices
 
 
-def _by_run(earlier: RunRecord | None, whose: str, calls: int) -> Known:
-    used: Mapping[str, Any] = (earlier.summary.get("usage", {}).get(whose) if earlier else None) or {}
-    if earlier is None or not used.get("replies"):
-        return Known(None, None, "")
+def _by_runs(runs: Sequence[RunRecord], whose: str, times: int) -> Known:
+    """What so many replies or verdicts would take by the newest run that has some of its own; one that was scored
+    again or took over all of another has none."""
+    for run in runs:
+        used: Mapping[str, Any] = run.summary.get("usage", {}).get(whose) or {}
+        if used.get("replies"):
+            return _by_run(run, used, times, noun={"target": "replies", "judge": "verdicts"}[whose])
+    return Known(None, None, "")
+
+
+def _by_run(run: RunRecord, used: Mapping[str, Any], times: int, *, noun: str) -> Known:
     replies, cost = int(used["replies"]), used.get("cost") or {}
-    tokens = (used["input_tokens"] + used["output_tokens"]) * calls // replies
+    tokens = (used["input_tokens"] + used["output_tokens"]) * times // replies
     priced = replies - int(used["unpriced"])
-    cost_usd = Decimal(cost["USD"]) * calls / priced if list(cost) == ["USD"] and priced else None
-    noun = {"target": "replies", "judge": "verdicts"}[whose]
-    return Known(tokens or None, cost_usd, f"the mean of {priced or replies:,} {noun} in run {earlier.id}")
+    cost_usd = Decimal(cost["USD"]) * times / priced if list(cost) == ["USD"] and priced else None
+    return Known(tokens or None, cost_usd, f"the mean of {priced or replies:,} {noun} in run {run.id}")
 
 
 def _exact(count: int | None) -> Decimal | None:

@@ -27,6 +27,8 @@ class Work(NamedTuple):
     repeats: int
     calls: int
     """To the target: one for each turn of a case that is asked."""
+    longest: int
+    """Turns of the longest conversation that is asked: one comes after the other."""
     kept: Kept | None
     """None: nothing is taken over."""
     taken: Taken | None
@@ -72,8 +74,10 @@ def plan_work(plan: Plan, store: Store) -> Work:
     kept, taken = None, None
     if plan.changed_since is not None:
         kept, taken = _take_over(plan, store, store.runs.find(plan.changed_since), chosen.ordinals)
-    work = Work(chosen.ordinals, chosen.total, pairs, plan.repeats, 0, kept, taken)
-    return work._replace(calls=sum(turns[each] * work.asked(each) for each in chosen.ordinals))
+    work = Work(chosen.ordinals, chosen.total, pairs, plan.repeats, 0, 0, kept, taken)
+    asked = [(turns[each], times) for each in chosen.ordinals if (times := work.asked(each))]
+    calls, longest = sum(many * times for many, times in asked), max((many for many, _ in asked), default=0)
+    return work._replace(calls=calls, longest=longest)
 
 
 def _take_over(plan: Plan, store: Store, earlier: RunRecord, ordinals: Sequence[int]) -> tuple[Kept | None, Taken]:

@@ -1,0 +1,26 @@
+"""Languages by name."""
+
+import pytest
+
+from cortex_eval.core import LANGUAGES, language_name
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("hi", "Hindi"),
+        ("EN", "English"),
+        ("bn", "Bengali"),
+        ("hi_Latn", "Hinglish"),
+        ("en-IN", "English (en-IN)"),
+        ("tlh", "tlh"),
+        ("(none)", "(none)"),
+    ],
+)
+def test_a_code_that_is_known_has_a_name_and_another_one_stays(code, name):
+    assert language_name(code) == name
+
+
+def test_two_codes_never_share_a_name():
+    codes = set(LANGUAGES.values())
+    assert len({language_name(code) for code in codes}) == len(codes)
