@@ -25,7 +25,7 @@ from cortex_eval.core import (
     to_json,
     usage_from_mapping,
 )
-from cortex_eval.manifest import Begun
+from cortex_eval.manifest import Begun, has_reply
 from cortex_eval.net import Line, Outside, Place
 from cortex_eval.storage import Slot, Store, StoredTurn
 from cortex_eval.targets import Conversation, ask_target, cache_key, conversation_at
@@ -85,7 +85,8 @@ class Asker:
 
     def __init__(self, plan: Plan, store: Store, outside: Outside, begun: Begun, progress: Progress) -> None:
         self.plan, self.store, self.outside, self.begun, self.progress = plan, store, outside, begun, progress
-        self.line = Line(plan.target_name, plan.patience, outside)
+        was_heard = begun.part > 1 and has_reply(store, begun.run)
+        self.line = Line(plan.target_name, plan.patience, outside, where=plan.address_at, was_heard=was_heard)
         self.may_repeat = 0
         """Calls that an earlier part of the run may have made already."""
         self.tried: dict[Slot, int] = {}

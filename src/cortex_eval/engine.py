@@ -56,7 +56,7 @@ async def execute(
     `see` is shown every result, in order, while the report is made.
     """
     earlier = store.runs.find(resume) if resume is not None else None
-    baseline = find_baseline(store, plan.gate, plan.suite, earlier)
+    baseline = find_baseline(store, plan.gate, plan.suite, earlier, config=plan.request.get("config"))
     if earlier is not None and earlier.is_settled:
         return await asyncio.to_thread(report_on, store, earlier.id, plan.gate, baseline, see=see)
     outside, store.patience_s = plan.way_out(), plan.patience.pause_limit_s

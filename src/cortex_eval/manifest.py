@@ -52,8 +52,11 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
     """The run that this plan is carried out as: a new one, or an earlier one that it goes on with."""
     if resume is not None:
         run = store.runs.find(resume)
-        check_same_plan(plan, run)
+        is_answered = has_reply(store, run)
+        check_same_plan(plan, run, is_answered=is_answered)
         lease = store.runs.take_over(run.id, this_process())
+        if not is_answered:
+            store.runs.describe(run.id, {**run.manifest, **_identified(plan)})
         return Begun(store.runs.find(run.id), part=lease.epoch)
     parent = store.runs.find(rescore) if rescore is not None else None
     parent_no = None
@@ -144,10 +147,8 @@ def read_rows(source: DatasetSource | Sequence[Case]) -> CaseReader:
 
 def describe_run(plan: Plan, *, selection: Mapping[str, Any], parent: RunRecord | None) -> dict[str, Any]:
     """The manifest of a run that is about to begin."""
-    identity = plan.identity()
     return {
-        **identity,
-        "config_hash": hashlib.sha256(to_json(identity, sort_keys=True)).hexdigest()[:16],
+        **_identified(plan),
         "gate": plan.gate,
         "seed": plan.selection.seed,
         "at_once": plan.at_once,
@@ -168,12 +169,28 @@ def describe_run(plan: Plan, *, selection: Mapping[str, Any], parent: RunRecord 
     }
 
 
-def check_same_plan(plan: Plan, run: RunRecord) -> None:
-    """Raise InputError that shows what differs when a run cannot be resumed with this plan."""
+def _identified(plan: Plan) -> dict[str, Any]:
+    identity = plan.identity()
+    return {**identity, "config_hash": hashlib.sha256(to_json(identity, sort_keys=True)).hexdigest()[:16]}
+
+
+def has_reply(store: Store, run: RunRecord) -> bool:
+    """Whether a reply is stored with a run."""
+    return next(store.results.read(run.id, with_cases=False, where="r.reply IS NOT NULL"), None) is not None
+
+
+def check_same_plan(plan: Plan, run: RunRecord, *, is_answered: bool = True) -> None:
+    """Raise InputError that shows what differs when a run cannot be resumed with this plan.
+
+    As long as nothing was answered, the settings of the target may be mended: an address that was wrong, say.
+    """
     differences = []
     if _dataset_version(plan, run) != run.dataset.version:
         differences.append(f"the dataset {plan.dataset_name} has changed since the run began")
-    differences += _differences("", {key: run.manifest.get(key) for key in plan.identity()}, plain(plan.identity()))
+    before, now = {key: run.manifest.get(key) for key in plan.identity()}, plain(plan.identity())
+    if not is_answered and isinstance(before["target"], dict):
+        before["target"] = {**before["target"], "settings": now["target"]["settings"]}
+    differences += _differences("", before, now)
     if differences:
         listed = "; ".join(differences[:5]) + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
         raise InputError(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_eval import analysis
+from cortex_eval import analysis, reports
 from cortex_eval.core import InputError, Result, RunRecord
 from cortex_eval.storage import Store
 
@@ -18,21 +19,29 @@ ANCHOR = "anchor"
 """The name of a pinned baseline that every gate of its suite looks at without being told to."""
 
 
-def find_baseline(store: Store, gate: GateSettings, suite: str, run: RunRecord | None = None) -> Baseline | None:
+def find_baseline(
+    store: Store,
+    gate: GateSettings,
+    suite: str,
+    run: RunRecord | None = None,
+    *,
+    config: Path | str | None = None,
+) -> Baseline | None:
     """What a run of this suite is held against; one that was asked for and is not there is an InputError.
 
     A run goes on without one that only the project file names. With a finished `run`, what that one was held against,
-    though the baseline may have been made or moved since.
+    though the baseline may have been made or moved since. `config` is the project file that was named, for the advice.
     """
     compared = run.summary if run is not None else {}
+    config = config or (run.manifest.get("request", {}).get("config") if run is not None else None)
     if run is not None and run.is_settled and compared.get("baseline") is None:
         return None
     found = _named(store, gate.baseline, suite, compared.get("baseline"))
     if found is None and gate.baseline is not None and gate.auto is None and not gate.may_lack_baseline:
-        raise _unknown(store, gate.baseline, suite)
+        raise _unknown(store, gate.baseline, suite, config)
     anchor = _named(store, gate.anchor, suite, compared.get("anchor"))
     if anchor is None and gate.anchor is not None and not gate.may_lack_baseline:
-        raise _unknown(store, gate.anchor, suite)
+        raise _unknown(store, gate.anchor, suite, config)
     if gate.anchor is None and found is not None:
         kept = store.baselines.find(ANCHOR, suite)
         anchor = _named(store, ANCHOR, suite, compared.get("anchor")) if kept and kept.get("pinned") else None
@@ -42,11 +51,11 @@ def find_baseline(store: Store, gate: GateSettings, suite: str, run: RunRecord |
     return found if is_same else replace(found, anchor=anchor)
 
 
-def _unknown(store: Store, name: str, suite: str) -> InputError:
+def _unknown(store: Store, name: str, suite: str, config: Path | str | None) -> InputError:
     names = [each.name for each in store.baselines.all() if each.suite == suite]
     there = f"There are: {', '.join(names)}." if names else "There are none yet."
     made = next((run.id for run in store.runs.all(limit=100, suite=suite) if run.status == "completed"), None)
-    how = f"cortex baseline set {made or 'RUN'} --name {name}"
+    how = reports.with_project(f"cortex baseline set {made or 'RUN'} --name {name}", config)
     first = "" if made else ", after a run without --baseline"
     return InputError(f"There is no baseline {name!r} for {suite}. {there} Make it{first}: {how}.")
 
@@ -55,15 +64,14 @@ def _missing_notes(store: Store, gate: GateSettings, baseline: Baseline | None, 
     """What the gate names and nobody had made yet."""
     is_there = baseline is not None and baseline.name == gate.baseline
     if gate.baseline is not None and not is_there and gate.auto is None:
+        how = reports.with_config(f"cortex baseline set {run.id} --name {gate.baseline}", run)
         yield (
             f"There is no baseline {gate.baseline} for {run.suite} yet, so that this run was compared with nothing. "
-            f"Make it the baseline: cortex baseline set {run.id} --name {gate.baseline}"
+            f"Make it the baseline: {how}"
         )
     if gate.anchor is not None and store.baselines.find(gate.anchor, run.suite) is None:
-        yield (
-            f"There is no anchor {gate.anchor} for {run.suite} yet. "
-            f"Make one: cortex baseline set RUN --name {gate.anchor} --anchor"
-        )
+        how = reports.with_config(f"cortex baseline set RUN --name {gate.anchor} --anchor", run)
+        yield f"There is no anchor {gate.anchor} for {run.suite} yet. Make one: {how}"
 
 
 def _named(store: Store, name: str | None, suite: str, then: Mapping[str, Any] | None) -> Baseline | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -43,7 +44,7 @@ def look_back(store: Store, report: Report, *, is_partial: bool = False) -> tupl
     earlier = store.history.finished(suite=run.suite, target=run.target_name, before=run.id, limit=RUNS_LOOKED_BACK)
     points = [_point(each) for each in earlier]
     before = next((each for each, point in zip(earlier, points, strict=True) if point.is_whole), None)
-    stability = _stability(store, run, before)
+    stability = _stability(store, run, before, {each.case_id for each in report.quarantine})
     finished = run.finished or now()
     status = run.status if is_partial else "completed"  # as it will be in a moment
     own = analysis.point_of_report(replace(report, stability=stability).to_dict(), finished=finished, status=status)
@@ -52,11 +53,14 @@ def look_back(store: Store, report: Report, *, is_partial: bool = False) -> tupl
     return stability, analysis.Trend(suite=run.suite, target=run.target_name, points=(*past, own))
 
 
-def _stability(store: Store, run: RunRecord, before: FinishedRun | None) -> Stability | None:
-    undecided = store.history.undecided_cases(run.id) if run.repeats > 1 else None
+def _stability(
+    store: Store, run: RunRecord, before: FinishedRun | None, set_aside: AbstractSet[str]
+) -> Stability | None:
+    """What is in quarantine counts here as little as anywhere else."""
+    undecided = store.history.undecided_cases(run.id) - set_aside if run.repeats > 1 else None
     if before is None:
         return None if undecided is None else analysis.Stability(against="", compared=0, same=0, flaky=len(undecided))
-    found = store.history.compare_verdicts(run.id, before.id)
+    found = store.history.compare_verdicts(run.id, before.id, without=set_aside)
     was = before.summary["run"]["manifest"]
     is_same = before.summary["run"]["dataset"]["version"] == run.dataset.version
     is_same = is_same and not analysis.target_changes(was, run.manifest)

@@ -42,6 +42,7 @@ def test_the_tour_shows_every_project_and_what_was_planted_and_reaches_for_loopb
     shown, told = process.communicate(timeout=600)
 
     assert process.returncode == 0, shown + told
+    assert not re.search(r"^\d+/\d+ ", told, re.MULTILINE), "no progress among what is told"
     lines = shown.splitlines()
     assert len(lines) <= 120
     assert max(len(line) for line in lines if not line.startswith("    cortex-demo")) <= 80

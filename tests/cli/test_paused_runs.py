@@ -21,8 +21,8 @@ def last_lines(out):
     return " ".join(out.rstrip().rpartition("\n\n")[2].split())
 
 
-def test_F14_a_dead_target_pauses_the_run_with_one_reason_and_the_way_on(clinic):
-    project = clinic(cases=20, service={"api_url": f"http://127.0.0.1:{dead_port()}/"}, execution=QUICKLY)
+def test_F14_a_target_that_stays_away_pauses_the_run_with_one_reason_and_the_way_on(clinic):
+    project = clinic(cases=20, reply=503, execution=QUICKLY)
 
     done = project.cortex("run")
 
@@ -31,14 +31,31 @@ def test_F14_a_dead_target_pauses_the_run_with_one_reason_and_the_way_on(clinic)
     told = last_lines(done.out)
     assert told.startswith("ERROR Paused: target_unavailable: chatbot did not recover within 0 s")
     assert told.endswith(f"Run {run['id']} saved. Go on: cortex run --resume {run['id']}")
-    assert done.out.count("target_unavailable") == 1
+
+
+def test_a_wrong_address_pauses_the_run_with_what_to_check_and_goes_on_when_it_is_right(clinic):
+    project = clinic(cases=20, service={"api_url": f"http://127.0.0.1:{dead_port()}/"}, execution=QUICKLY)
+
+    done = project.cortex("run")
+
+    assert done.code == 3
+    (run,) = project.cortex("runs", "list", "--json").json
+    told = last_lines(done.out)
+    assert told.startswith("ERROR Paused: target_unreachable: 127.0.0.1:")
+    assert "refuses connections, and no call was ever answered. Is it running? Check api_url of services.ch" in told
+    assert told.endswith(f"Run {run['id']} saved. When that is mended, go on: cortex run --resume {run['id']}")
+    assert done.out.count("target_unreachable") == 1
     assert max(map(len, done.out.splitlines())) <= 80
     assert run["status"] == "paused"
-    assert run["paused"].startswith("target_unavailable: ")
+    assert run["paused"].startswith("target_unreachable: ")
     listed = project.cortex("runs", "list").out
-    assert listed.rstrip().endswith("paused: target_unavailable")
+    assert listed.rstrip().endswith("paused: target_unreachable")
     assert max(map(len, listed.splitlines())) <= 80
-    assert "Paused: target_unavailable" in project.cortex("runs", "show", "latest").out
+    assert "Paused: target_unreachable" in project.cortex("runs", "show", "latest").out
+    clinic(cases=20, execution=QUICKLY)
+    resumed = project.cortex("run", "--resume", run["id"])
+    assert resumed.code == 0
+    assert len(project.bot.ledger) == 20
 
 
 @pytest.mark.slow
@@ -89,5 +106,5 @@ def test_long_names_give_way_in_the_list_of_runs(clinic):
     lines = project.cortex("runs", "list").out.splitlines()
 
     assert max(map(len, lines)) <= 80
-    assert lines[1].endswith("20  paused: target_unavailable")
+    assert lines[1].endswith("20  paused: target_unreachable")
     assert "…" in lines[1]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
 
-from cortex_eval.cli.progress import bar, describe
+from cortex_eval.cli import progress as progress_line
+from cortex_eval.cli.progress import bar, describe, show
 from cortex_eval.control import Progress
 
 
@@ -37,9 +39,26 @@ def test_what_an_earlier_part_of_the_run_did_says_nothing_about_the_time_left():
     assert "left" not in describe(going(501, 5000, seconds=5, done_before=500))
 
 
-def test_what_is_waited_for_stands_where_a_narrow_window_still_shows_it():
-    told = "trying again in 12 s, for 10 min more: http://127.0.0.1:8080/ask could not be reached: refused"
-    shown = bar(going(0, 12, seconds=5, waits_for=lambda: told), 80)
+def test_what_is_waited_for_fits_a_window_of_80_columns_and_a_pipe_says_the_same():
+    told = "127.0.0.1:8799 refuses connections; trying again in 18 s, for 10 min more"
+    progress = going(0, 30, seconds=5, waits_for=lambda: told)
 
-    assert len(shown) < 80
-    assert "waiting: trying again in 12 s, for 10 min more" in shown
+    assert bar(progress, 80) == describe(progress) == f"0/30  {told}"
+
+
+def test_where_there_is_no_room_the_errors_give_way_and_then_the_end_of_what_is_waited_for():
+    told = "127.0.0.1:8799 refuses connections; trying again in 18 s, for 10 min more"
+    progress = going(12, 30, seconds=5, errors=3, waits_for=lambda: told)
+
+    assert describe(progress) == f"12/30  3 errors  {told}"
+    assert bar(progress, 81) == f"12/30  {told}"
+    assert bar(progress, 60) == "12/30  127.0.0.1:8799 refuses connections; trying again in…"
+
+
+async def test_what_others_print_has_no_lines_of_progress_in_between(monkeypatch, capsys):
+    monkeypatch.setattr(progress_line, "LINE_EVERY_S", 0.0)
+
+    async with asyncio.timeout(10):  # it ends by itself: there is nothing to show
+        await show(going(1, 6, seconds=20), only_bar=True)
+
+    assert capsys.readouterr().err == ""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
 
 import pytest
 import yaml
+
+from cortex_eval.demo import project_names
 
 
 @pytest.mark.slow
@@ -122,6 +125,34 @@ def test_doctor_finds_what_would_go_wrong(clinic):
     broken = project.cortex("doctor")
     assert broken.code == 4
     assert "FAIL  project      cortex.yaml:1: services: must be keys and values, not 5." in broken.out
+
+
+def test_doctor_says_whether_somebody_listens_where_the_services_should_be(clinic):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        dead = free.getsockname()[1]
+    project = clinic(service={"api_url": f"http://127.0.0.1:{dead}/chat"})
+    wrong, untried = project.cortex("doctor"), project.cortex("doctor", "--offline")
+    project = clinic(
+        services={
+            "chatbot": {"api_url": project.bot.url},
+            "spare": {"kind": "http", "api_url": f"http://127.0.0.1:{dead}/"},
+        }
+    )
+    right = project.cortex("doctor")
+
+    place = f"Is it running?\n{19 * ' '}Check api_url of services.chatbot (cortex.yaml:4)."
+    assert f"FAIL  service      chatbot: nothing listens at 127.0.0.1:{dead}. {place}" in wrong.out
+    assert f"ok    service      chatbot: 127.0.0.1:{dead} was not tried (--offline)" in untried.out
+    assert f"ok    service      chatbot: somebody listens at {project.bot.url.split('/')[2]}" in right.out
+    assert f"ok    service      spare: nothing listens at 127.0.0.1:{dead}. No suite needs it." in right.out
+    assert (wrong.code, untried.code, right.code) == (4, 0, 0)
+    assert project.bot.ledger == [], "nothing was asked"
+
+
+def test_init_says_which_samples_there_are(folder):
+    said = " ".join(folder.cortex("init", "--help").out.split())
+
+    assert all(name in said for name in project_names())
 
 
 def test_doctor_is_content_with_a_variable_that_no_suite_needs(clinic):

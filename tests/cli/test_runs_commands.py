@@ -81,6 +81,21 @@ def test_show_failed_tells_what_was_asked_expected_and_replied(clinic):
     assert {row["case_id"] for row in rows} == {"c0", "c1", "c2", "c3"}
 
 
+def test_show_failed_tells_blank_replies_and_cuts_long_ones_between_words(clinic):
+    long = "unfathomably " * 30
+
+    said = {"Question 0?": " \n ", "Question 1?": "", "Question 2?": long}
+    project = clinic(cases=3, reply=lambda call: {"text": said[call.json["query"]]})
+    project.cortex("run")
+
+    shown = project.cortex("runs", "show", "latest", "--failed").out
+
+    told = " ".join(shown.split())
+    assert "replied (blank)" in told
+    assert "replied (no text)" in told
+    assert "unfathomably unfathomably…" in told
+
+
 def test_show_replies_tells_what_came_of_cases_that_passed_too(clinic):
     project = clinic(
         reply=lambda call: {"text": f"Answer to {call.json['query']}", "intent": "help", "confidence": 0.9}

@@ -165,3 +165,25 @@ def test_when_one_is_stopped_the_others_are_not_begun_and_are_named(project):
     assert "Not begun: visits, both → chatbot, both → second." in err
     assert "Go on: cortex run --resume " in err
     assert len(project.bot.ledger) == 2
+
+
+def test_suites_with_long_names_are_told_in_lines_that_can_be_read(project):
+    document = json.loads((project.root / "cortex.yaml").read_text())
+    long_name = "questions-of-patients-about-their-medicines-in-all-languages"
+    document["suites"] = {long_name: document["suites"]["both"], "visits": document["suites"]["visits"]}
+    project.write("cortex.yaml", document)
+
+    done = project.cortex("run", "--all-suites")
+
+    clinic, second, visits = [each["id"] for each in project.cortex("runs", "list", "--json").json][::-1]
+    assert done.out.endswith(
+        "\n2 suites run\n\n"
+        f"  {long_name} → chatbot\n"
+        f"    PASSED           overall_score 1.00 reaches 0.70. Run {clinic}.\n"
+        f"  {long_name} → second\n"
+        f"    PASSED           overall_score 1.00 reaches 0.70. Run {second}.\n"
+        "  visits\n"
+        f"    BELOW THRESHOLD  pass_rate 0.50 is under 0.90. Run {visits}.\n"
+        f"                     cortex analyze {visits}\n\n"
+        "Exit code 2, by visits.\n"
+    )

@@ -70,3 +70,19 @@ def test_what_is_wrong_in_it_is_told_with_its_line(tmp_path, block, quarantine, 
     suite = SUITE.replace("QUARANTINE", f", quarantine: {quarantine}" if quarantine else "")
     told = problems_of(tmp_path, f"{BOT}gate: {block}\n{suite}")
     assert any(message in each for each in told), told
+
+
+TWO = """\
+suites:
+  one: {dataset: d, service: one, scorers: [exact]}
+  two: {dataset: d, service: one, scorers: [exact], gate: {thresholds: {pass_rate: 0.5}}}
+"""
+
+
+def test_a_suite_may_have_its_own_gate_in_place_of_the_projects_and_the_others_share_that(tmp_path):
+    text = f"{BOT}gate: {{thresholds: {{exact: 0.9}}, max_error_rate: 0.1}}\n{TWO}"
+    (shared,), (own,) = (plans_of(tmp_path, text, suite=name) for name in ("one", "two"))
+
+    assert (shared.gate.thresholds, shared.gate.max_error_rate) == ({"exact": 0.9}, 0.1)
+    assert (own.gate.thresholds, own.gate.max_error_rate) == ({"pass_rate": 0.5}, 0.0)
+    assert (shared.gate.shared_in, own.gate.shared_in) == (str(tmp_path / "cortex.yaml"), "")

@@ -182,3 +182,16 @@ suites:
     assert plan.scorers[2].threshold == 0.25
     missing = text.replace("[Handbook, Policy 7]", "7")
     assert "suites.s.scorers.0.citations.required" in problems_of(tmp_path, missing)[0]
+
+
+def test_a_plan_says_which_setting_holds_the_address_of_its_target(tmp_path):
+    first, second = plans_of(tmp_path, BOTS + "suites: {s: {dataset: d, targets: [one, two], scorers: [exact]}}\n")
+    model = "services: {m: {kind: chat, model: local, base_url: 'http://127.0.0.1:1/v1'}}\n"
+    (chat,) = plans_of(tmp_path, model + "suites: {s: {dataset: d, service: m, scorers: [exact]}}\n")
+    own = "services: {f: {kind: command, command: [cat]}}\n"
+    (program,) = plans_of(tmp_path, own + "suites: {s: {dataset: d, service: f, scorers: [exact]}}\n")
+
+    assert first.address_at.startswith("api_url of targets.one (")
+    assert second.address_at == first.address_at.replace("one", "two").replace(":3)", ":4)")
+    assert chat.address_at.startswith("base_url of services.m (")
+    assert program.address_at == ""

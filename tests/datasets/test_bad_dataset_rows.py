@@ -17,6 +17,7 @@ def test_DU03_repeated_ids_are_listed_with_their_rows(write):
     assert "'c0' in rows 2, 9, 16;" in problem.message
     assert "'c4' in rows 6, 13, 20;" in problem.message
     assert "'c5'" not in problem.message
+    assert problem.message.endswith("Give each case an id of its own, or leave the ids out.")
 
 
 def test_DU03_ids_of_numbers_and_of_digits_are_the_same_id(write):

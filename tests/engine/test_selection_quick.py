@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from made_plans import plan_for
 
+from cortex_eval.analysis import GateSettings, Quarantined
 from cortex_eval.core import Case
 from cortex_eval.datasets import Selection, quick
 from cortex_eval.engine import execute
@@ -79,6 +80,32 @@ async def test_changed_verdicts_of_a_target_that_may_have_changed_are_not_called
 
     assert second.stability is not None
     assert (second.stability.same, second.stability.flaky) == (0, None)
+
+
+async def test_cases_in_quarantine_are_not_among_the_verdicts_that_are_compared(store: Store):
+    answers = {"Question 1": "Answer 1"}
+    target = PythonTarget.of(lambda query: answers.get(query, "?"))
+    cases = [Case.of(f"Question {n}", f"Answer {n}", id=str(n)) for n in range(4)]
+    gate = GateSettings(quarantine=(Quarantined(case="2", reason="flaky"), Quarantined(case="1", reason="slow")))
+    plan = plan_for(target, cases, target_version="1", gate=gate)
+
+    await execute(plan, store)
+    answers["Question 2"] = "Answer 2"
+    second = await execute(plan, store)
+
+    assert second.stability is not None
+    assert (second.stability.compared, second.stability.same, second.stability.flaky) == (2, 2, 0)
+
+
+async def test_repeats_of_a_case_in_quarantine_may_disagree(store: Store):
+    told = iter(["Answer 1", "?"])
+    gate = GateSettings(quarantine=(Quarantined(case="1", reason="flaky"),))
+    cases = [Case.of("Q", "Answer 1", id="1")]
+
+    report = await execute(plan_for(PythonTarget.of(lambda query: next(told)), cases, repeats=2, gate=gate), store)
+
+    assert report.stability is not None
+    assert report.stability.flaky == 0
 
 
 async def test_repeats_that_disagree_are_flaky_in_the_first_run_already(store: Store):

@@ -159,7 +159,7 @@ async def test_whoever_waits_for_a_service_that_is_down_is_told_when_it_is_tried
 
     told = to_bot.waits
 
-    assert re.fullmatch(r"trying again in (29|30) s, for 10 min more: refused", told), told
+    assert re.fullmatch(r"refused; trying again in (29|30) s, for 10 min more", told), told
     call.cancel()
     await asyncio.wait([call])
 

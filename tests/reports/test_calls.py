@@ -155,4 +155,12 @@ def test_a_paused_run_says_so_first_and_how_to_go_on():
 
     assert "triage.jsonl (4 of 9 cases) → helpdesk 2.3" in text
     assert "ERROR  Paused: target_auth: helpdesk answered 401. (only 4 of 9 cases were" in text
-    assert text.rstrip().endswith("Go on: cortex run --resume 7f3a")
+    assert text.rstrip().endswith("When that is mended, go on: cortex run --resume 7f3a")
+
+
+def test_waiting_that_rounds_to_nothing_is_not_told_in_the_terminal_and_never_shown_as_zero():
+    calls = {"made": 40, "may_repeat": 0, "outages": 1, "waited_s": 1.2}
+    report = made_report(simple_results(40), run=made_run(40, manifest={"calls": calls, "hosts": {}}))
+
+    assert "40 calls: 1 outage\n" in render_console(report)
+    assert "| Waited | under 0.1 s a turn on average |" in render_markdown(report)

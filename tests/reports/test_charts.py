@@ -125,18 +125,26 @@ def test_a_trend_breaks_where_the_dataset_changed():
 
 def _labels(svg):
     """Where the percentiles are written, in pixels."""
-    places = re.findall(r'translate\(([\d.]+),([-\d.]+)\)"[^>]*>(p\d\d)<', svg)
+    places = re.findall(r'translate\(([\d.]+),([-\d.]+)\)"[^>]*>(p\d\d(?:, p\d\d)*)<', svg)
     return {name: (float(x), float(y)) for x, y, name in places}
+
+
+def _lines(svg):
+    """Where the lines of the percentiles stand, in pixels."""
+    return [float(x) for x in re.findall(r'translate\(([\d.]+),[-\d.]+\)"[^>]*stroke-dasharray', svg)]
 
 
 @needs_library
 @pytest.mark.parametrize("p99", SPREADS)
-def test_the_labels_of_the_percentiles_never_lie_on_each_other(drawn, p99):
-    found = _labels(drawn[f"p99 {p99}"])
+def test_the_labels_of_the_percentiles_lie_on_no_line_and_not_on_each_other(drawn, p99):
+    found, lines = _labels(drawn[f"p99 {p99}"]), _lines(drawn[f"p99 {p99}"])
 
-    assert len(found) == 3
-    for (left, above), (right, below) in pairwise(found.values()):
-        assert right - left >= 30 or abs(above - below) >= 12, found
+    assert ", ".join(found) == "p50, p95, p99"
+    assert len(lines) == 3
+    for name, (start, _) in found.items():
+        assert not [line for line in lines if start <= line < start + 7 * len(name)], (name, lines)
+    for (left, _), (right, _) in pairwise(found.values()):
+        assert right - left >= 30, found
 
 
 @needs_library

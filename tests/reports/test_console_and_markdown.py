@@ -1,11 +1,14 @@
 """What the terminal and a pull request show."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 from made_results import made_case, made_report, made_result, made_run, simple_results
 
 from cortex_eval.analysis import GateSettings, read_baseline
 from cortex_eval.core import Failure
-from cortex_eval.reports import render_console, render_markdown
+from cortex_eval.reports import render_console, render_html, render_markdown
 
 ATTACKS = ("<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "![](http://evil/?q)")
 
@@ -52,6 +55,15 @@ def test_a_command_is_never_broken_over_two_lines():
     rows = [made_result(made_case(n), n, state="failed", scores={"accuracy": 0.1}) for n in range(2)]
     lines = render_console(made_report(rows, run=run)).splitlines()
     assert lines[-1] == f"  cortex runs show {run.id} --failed"
+
+
+def test_a_command_at_the_end_of_a_note_is_not_broken_either():
+    command = "cortex baseline set 7f3a --name main --config a/longer/path/to/a/project/cortex.yaml"
+    notes = ("A short one: cortex run", f"There is no baseline main for triage yet. Make it the baseline: {command}")
+    lines = render_console(replace(made_report(simple_results(9)), notes=notes)).splitlines()
+
+    assert "  A short one: cortex run" in lines
+    assert f"    {command}" in lines
 
 
 def test_categories_come_worst_first():
@@ -170,6 +182,43 @@ def test_scores_that_differ_by_rounding_are_printed_like_equal_ones():
 
 def test_a_passed_run_says_the_number_and_the_limit():
     assert "PASSED  overall_score 0.90 reaches 0.70." in render_console(made_report(simple_results(4)))
+
+
+@pytest.mark.parametrize("render", [render_console, render_markdown, partial(render_html, charts=False)])
+def test_a_pass_on_few_cases_says_how_little_that_shows(render):
+    said = "2 cases: the pass rate may be anywhere from 0.34 to 1.00."
+
+    assert said in render(made_report(simple_results(2)))
+    assert made_report(simple_results(2)).exit_code == 0
+    assert "may be anywhere" not in render(made_report(simple_results(40)))
+    assert "may be anywhere" not in render(made_report(simple_results(2, value=0.1, state="failed")))
+
+
+@pytest.mark.parametrize(("passed", "failed", "is_told"), [(8, 0, True), (9, 0, False), (20, 5, True), (25, 5, False)])
+def test_few_is_when_the_interval_of_the_pass_rate_spans_three_tenths(passed, failed, is_told):
+    rows = [*simple_results(passed + failed)]
+    rows[passed:] = [
+        made_result(made_case(n), n, state="failed", scores={"accuracy": 0.4}) for n in range(passed, passed + failed)
+    ]
+    report = made_report(rows, gate=GateSettings(thresholds={"pass_rate": 0.5}))
+
+    assert report.gate.verdict == "passed"
+    assert ("may be anywhere" in render_console(report)) is is_told
+
+
+def test_limits_that_hold_for_every_suite_are_named_with_the_place_of_ones_own():
+    limits = {"thresholds": {"pass_rate": 0.9}}
+    rows = simple_results(4, value=0.1, state="failed")
+
+    def told(**gate: str) -> str:
+        run = made_run(4, manifest={"gate": {**limits, **gate}})
+        return " ".join(render_console(made_report(rows, run=run, gate=GateSettings(**limits))).split())
+
+    assert (
+        "By gate.thresholds of shop/cortex.yaml, for every suite without a gate of its own (suites.triage.gate)."
+        in told(shared_in="shop/cortex.yaml")
+    )
+    assert "gate.thresholds" not in told()
 
 
 def test_names_cannot_send_control_codes_to_the_terminal():

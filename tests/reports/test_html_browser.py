@@ -1,9 +1,11 @@
 """The HTML report in a real browser: filters, search, keys, colours, paper, and without JavaScript."""
 
+import re
 from dataclasses import replace
 
 import pytest
 from made_pages import browser_page, full_report
+from made_results import made_case, made_report, made_result
 
 from cortex_eval.analysis import Pattern
 from cortex_eval.reports import render_html
@@ -142,16 +144,74 @@ def test_without_javascript_the_first_cases_read_and_the_page_says_that_there_ar
         assert page.locator("details.case .say").nth(2).is_visible()
 
 
-def test_on_paper_cases_are_open_and_nothing_is_there_to_click(page_file):
+def _is_read(page, state, part):
+    """Whether this part of all cases of that state can be seen."""
+    parts = page.locator(f'details.case[data-state="{state}"] {part}').all()[:20]
+    assert parts
+    seen = {each.is_visible() for each in parts}
+    assert len(seen) == 1
+    return seen == {True}
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_on_paper_what_failed_is_open_and_what_passed_is_a_line(page_file, has_script):
+    with browser_page(java_script_enabled=has_script) as page:
+        page.goto(page_file.as_uri())
+        if has_script:
+            page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        assert _is_read(page, "failed", ".say")
+        assert _is_read(page, "failed", ".want")
+        assert _is_read(page, "failed", ".scores td")
+        assert _is_read(page, "passed", "summary .ask")
+        assert not _is_read(page, "passed", ".say")
+        assert not _is_read(page, "failed", ".ev")
+        for kind in ("#filters", ".jumps", "#theme", "#further"):
+            assert not page.locator(kind).is_visible()
+
+
+def test_paper_has_more_cases_than_the_screen_and_leaves_the_screen_as_it_was(page_file):
     with browser_page() as page:
         page.goto(page_file.as_uri())
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        page.emulate_media(media="print")
-        assert page.locator("details.case").evaluate_all("all => all.every(each => each.open)")
-        for kind in ("#filters", ".jumps", "#theme", "#further"):
-            assert not page.locator(kind).is_visible()
+        assert page.locator("details.case").count() == 450
         page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("details.case").count() == 50
         assert page.locator("details.case").evaluate_all("all => all.filter(each => each.open).length") == 1
+
+
+def test_evidence_that_the_reader_opened_is_on_paper_too(page_file):
+    with browser_page() as page:
+        page.goto(page_file.as_uri())
+        page.locator(".ev > summary").first.click()
+        page.emulate_media(media="print")
+        assert page.locator(".ev").first.is_visible()
+        assert not page.locator(".ev").nth(1).is_visible()
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_thirty_cases_fit_on_a_few_numbered_sheets(tmp_path, has_script):
+    path = tmp_path / "report.html"
+    path.write_text(render_html(full_report(30), charts=False), encoding="utf-8")
+    with browser_page(java_script_enabled=has_script) as page:
+        page.goto(path.as_uri())
+        sheets = len(re.findall(rb"/Type /Page\b", page.pdf(format="A4")))
+        assert 2 <= sheets <= 8
+        assert "counter(page)" in page.locator("style").first.inner_html()
+
+
+def test_names_are_whole_and_lines_go_through_on_a_narrow_screen(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render_html(full_report(30), charts=False), encoding="utf-8")
+    with browser_page(viewport={"width": 390, "height": 800}) as page:
+        page.goto(path.as_uri())
+        rows = page.locator("#confusions table:not(.confusion) tbody tr:visible").all()
+        assert rows
+        for row in rows:  # a name may break after an underscore, and nowhere else
+            for cell in row.locator("th, td").all():
+                lines = cell.evaluate(LINES)
+                assert all(line.endswith("_") for line in lines[:-1]), lines
+        assert page.locator("table").first.evaluate("each => getComputedStyle(each).borderCollapse") == "separate"
 
 
 @pytest.mark.parametrize("width", [360, 820, 1200])
@@ -161,6 +221,27 @@ def test_the_page_never_scrolls_sideways(page_file, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_name_without_a_gap_never_makes_the_page_scroll_sideways(tmp_path):
+    rows = [made_result(made_case(place, category="x" * (90 + place)), place, state="failed") for place in range(2)]
+    path = tmp_path / "report.html"
+    path.write_text(render_html(made_report(rows), charts=False), encoding="utf-8")
+    with browser_page(viewport={"width": 390, "height": 800}) as page:
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+LINES = """cell => {
+  const lines = new Map(), range = document.createRange();
+  const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode())
+    for (let place = 0; place < node.length; place++) {
+      range.setStart(node, place);
+      range.setEnd(node, place + 1);
+      const top = Math.round(range.getBoundingClientRect().top);
+      lines.set(top, (lines.get(top) ?? "") + node.data[place]);
+    }
+  return [...lines.values()];
+}"""
 CONTRAST = """each => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const light = (colour) => {

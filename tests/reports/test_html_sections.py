@@ -105,7 +105,7 @@ def test_evidence_is_one_click_away_and_what_does_not_apply_is_one_line():
         "recovery": {"value": None, "reason": "Nothing went wrong."},
     }
     text = _page(made_report([made_result(made_case(0), 0, state="failed", scores=scores)]))
-    assert "<details class=ev><summary>Evidence</summary><ul><li><b>rules</b> <ol><li>id = R&lt;1&gt;</li>" in text
+    assert "<details class=ev><summary>Evidence</summary><ul><li><b>rules</b> <ol><li><b>id</b> R&lt;1&gt;</li>" in text
     assert "Does not apply: recovery (Nothing went wrong.)" in text
 
 
@@ -126,6 +126,15 @@ def test_a_judge_that_was_asked_more_than_once_says_so_beside_its_score_or_its_e
     assert "3 attempts" in told["tone"]
     assert "2 attempts" in told["lost"]
     assert "attempts" not in told["calm"] + told["plain"]
+
+
+@pytest.mark.parametrize("expected", [None, "Every eight hours."])
+@pytest.mark.parametrize(("text", "told"), [("", "(an empty reply)"), (" \n\t ", "(a blank reply)")])
+def test_a_reply_without_a_word_is_seen_to_be_one(text, told, expected):
+    case = made_case(0, expected=Expected(answer=expected))
+    page = _page(made_report([made_result(case, 0, state="failed", text=text)]))
+
+    assert f'<p class="say"><span class=soft>{told}</span></p>' in page
 
 
 def test_passages_that_a_reply_used_are_shown():

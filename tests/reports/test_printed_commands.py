@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_results import made_run
 
-from cortex_eval.reports import with_config
+from cortex_eval.reports import from_here, with_config
 
 NAMED = "shop/sales/cortex.yaml"
 
@@ -39,3 +39,11 @@ def test_a_project_file_that_is_nowhere_near_is_named_as_it_was(run, monkeypatch
 
 def test_no_project_file_was_named_and_none_is_printed():
     assert with_config("cortex report 7f3a", made_run(1, manifest={})) == "cortex report 7f3a"
+
+
+def test_a_printed_path_is_relative_below_this_folder_and_absolute_elsewhere(run, monkeypatch, tmp_path):
+    page = tmp_path / "shop" / "reports" / "report_1.html"
+
+    assert from_here(page) == str(Path("shop/reports/report_1.html"))
+    monkeypatch.chdir("shop/sales")
+    assert from_here(page) == from_here(Path("../reports/report_1.html")) == str(page)

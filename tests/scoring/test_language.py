@@ -103,7 +103,7 @@ def test_the_case_says_which_language_is_asked_for():
     assert score(ENGLISH, language="en").value == 1
     wrong = score(ENGLISH, language="hi")
     assert wrong.value == 0
-    assert "hi (Devanagari) was asked for" in wrong.reason
+    assert "Hindi (Devanagari) was asked for" in wrong.reason
     assert wrong.evidence["found"]["language"] == "en"
 
 

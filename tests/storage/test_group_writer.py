@@ -126,3 +126,13 @@ async def test_a_store_that_is_gone_is_an_error_and_not_a_wait_for_ever(tmp_path
         async with asyncio.timeout(10):
             with pytest.raises(StorageError, match="unable to open database file"):
                 await store.flush()
+
+
+async def test_a_thread_that_is_not_the_loops_own_is_refused(store, writer):
+    await writer.write(KEEP, row(1))
+
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        await asyncio.to_thread(writer.put, KEEP, row(2))
+
+    await writer.flush()
+    assert kept(store) == ["1"]

@@ -94,6 +94,8 @@ class GateSettings:
     quarantine: tuple[Quarantined, ...] = ()
     fail_under: float | None = None
     """Lowest overall score; None: not asked for."""
+    shared_in: str = ""
+    """The project file whose gate this is, when it holds for several suites; empty: it is of one."""
     expectations: Expectations | None = None
     """What is hoped for: shown with how it stands, and without a say in the verdict; None: the defaults."""
 

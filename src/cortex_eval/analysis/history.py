@@ -207,10 +207,11 @@ def _own_report(told: _Told) -> list[PastRun]:
     except (KeyError, TypeError, AttributeError) as error:
         told.wrong("report", f"is not whole: {error} is missing or is not what a report has there.")
         return []
+    set_aside = {row.text("case_id") for _, row in told.objects("quarantine")}
     verdicts: dict[str, bool] = {}
     for _, row in told.objects("results"):
         case_id, state = row.text("case_id"), row.document.get("state")
-        if case_id and state in ("passed", "failed"):
+        if case_id and case_id not in set_aside and state in ("passed", "failed"):
             verdicts[case_id] = verdicts.get(case_id, True) and state == "passed"
     return [PastRun(point=point, verdicts=verdicts)]
 

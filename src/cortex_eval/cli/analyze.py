@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cortex_eval import reports
 from cortex_eval.cli.options import config_option, hint, json_option, open_project, out, output_option, print_json
 from cortex_eval.cli.shown import report_of
 
@@ -32,21 +33,21 @@ def analyze(
     RUN is an id, the beginning of one, or `latest`. The analysis is written to error_analysis_….md as well. With
     --after, it is that of RUN_B, and says which patterns a change removed, added, shrank or grew.
     """
-    from cortex_eval.reports import render_analysis, render_analysis_markdown, write_artifacts, write_atomically
-
     with open_project(config) as here:
         report = _located(report_of(here.store, after or run_id), config)
         since = here.store.runs.find(run_id).id if after else ""
         changes = _changes(here.store, since, report) if after else None
-        shown = render_analysis_markdown if form == "markdown" else render_analysis
-        path = write_artifacts(report, output_dir or here.output_dir, ("analysis",))[0]
+        shown = reports.render_analysis_markdown if form == "markdown" else reports.render_analysis
+        path = reports.write_artifacts(report, output_dir or here.output_dir, ("analysis",))[0]
         if changes is not None:
-            write_atomically(path, [render_analysis_markdown(report, changes, since=since).encode("utf-8", "replace")])
+            reports.write_atomically(
+                path, [reports.render_analysis_markdown(report, changes, since=since).encode("utf-8", "replace")]
+            )
         if as_json:
             print_json(_document(report, changes, since))
         else:
             out(shown(report, changes, since=since), nl=False)
-    hint(f"Written: {path}")
+    hint(f"Written: {reports.from_here(path)}")
 
 
 def _located(report: Report, config: Path | None) -> Report:

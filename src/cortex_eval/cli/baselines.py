@@ -10,6 +10,7 @@ import click
 
 from cortex_eval.analysis import read_baseline
 from cortex_eval.cli.options import (
+    advised,
     config_option,
     cut,
     hint,
@@ -25,7 +26,7 @@ from cortex_eval.cli.options import (
 from cortex_eval.cli.shown import report_of
 from cortex_eval.core import InputError, redact_bytes, to_json
 from cortex_eval.outcome import ANCHOR, keep_baseline, name_run
-from cortex_eval.reports import with_config, write_atomically
+from cortex_eval.reports import from_here, with_config, write_atomically
 
 suite_option = click.option("--suite", default="", help="Of this suite (default: the newest one).")
 anchor_option = click.option(
@@ -63,7 +64,7 @@ def set_baseline(
     out(f"Run {made.run.id} is the {'anchor' if anchor else 'baseline'} {name!r} of {made.run.suite}.")
     if before is not None and before.get("run_id") != made.run.id:
         out(f"It replaces run {before['run_id']}." if before.get("run_id") else "It replaces figures made elsewhere.")
-    hint(f"Written: {path}")
+    hint(f"Written: {from_here(path)}")
     hint(_how_to_compare(name, with_config(f"cortex run {made.run.suite} --baseline {name}", made.run), anchor=anchor))
 
 
@@ -100,7 +101,7 @@ def list_baselines(config: Path | None, as_json: bool) -> None:
     if as_json:
         print_json([dict(zip(("name", "suite", "run", "created", "pinned"), row, strict=True)) for row in rows])
     elif not rows:
-        hint("There are no baselines yet. Make one: cortex baseline set latest")
+        hint(f"There are no baselines yet. Make one: {advised('cortex baseline set latest')}")
     else:
         shown = [
             [cut(row.name, 20), cut(row.suite, 20), row.run_id or "–", when(row.created), "anchor" * row.is_pinned]
@@ -123,7 +124,7 @@ def export_baseline(name: str, output: Path | None, suite: str, config: Path | N
         return
     make_folder(output.parent)
     write_atomically(output, [to_json(found)])
-    hint(f"Written: {output}")
+    hint(f"Written: {from_here(output)}")
 
 
 @baseline.command("import")
@@ -173,7 +174,8 @@ def _only_suite(config: Path | None, file: Path) -> str:
 def _found(store: Any, name: str, suite: str) -> dict[str, Any]:  # Any: the Store, and JSON
     found = store.baselines.find(name, suite)
     if found is None:
-        raise InputError(f"There is no baseline {name!r}. Make one: cortex baseline set RUN --name {name}")
+        how = advised(f"cortex baseline set RUN --name {name}")
+        raise InputError(f"There is no baseline {name!r}. Make one: {how}")
     return dict(found)
 
 
@@ -189,5 +191,6 @@ def _text(name: str, kept: Mapping[str, Any]) -> str:  # Any: JSON
         rows.append([figure, f"{each.get('mean', value):.3f}", interval, scored])
     made = f", {when(str(kept['timestamp']))} UTC" if kept.get("timestamp") else ""
     what = f"Baseline {name!r} of {kept.get('suite') or '–'}: run {kept.get('run_id') or '–'}{made}"
-    pinned = "\nIt is an anchor: it moves only with `cortex baseline set RUN --anchor`." if kept.get("pinned") else ""
+    how = advised("cortex baseline set RUN --anchor")
+    pinned = f"\nIt is an anchor: it moves only with `{how}`." if kept.get("pinned") else ""
     return f"{what}{pinned}\n\n{table(rows, header=['figure', 'mean', 'interval', 'scored'], right=(1, 3))}"

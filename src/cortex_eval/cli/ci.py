@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from cortex_eval.analysis import Report
-from cortex_eval.cli.options import check_store, existing, hint, out
+from cortex_eval.cli.options import adviser, check_store, existing, hint, out
 from cortex_eval.cli.run import check_baseline, play_plans, read_request
 from cortex_eval.cli.run import run as run_command
 from cortex_eval.config import Plan, Project, load_project, make_plans
@@ -25,6 +25,7 @@ from cortex_eval.reports import (
     SUMMARY_FILE,
     annotation,
     as_shown,
+    from_here,
     problem_annotations,
     render_comment,
     render_markdown,
@@ -59,7 +60,8 @@ def ci(**given: Any) -> int:
     with _github(as_json=given["as_json"]) as build:
         project = load_project(given["config"], keep_problems=True)
         check_store(project)
-        with existing(project.store, create=True) as place, Store(place) as store:
+        advise = adviser(given["config"])
+        with existing(project.store, create=True) as place, Store(place, advise=advise) as store:
             plans = [_first_time(plan, store, given) for plan in make_plans(project, read_request(store, given))]
             check_baseline(plans, store)
             _check_new_baseline(plans, store, given["set_baseline"])
@@ -134,7 +136,7 @@ def _finish(
     folder = given["output_dir"] or project.output_dir
     comment = given["comment"] or folder / COMMENT_FILE
     write_atomically(comment, [render_comment(reports).encode("utf-8", "replace")])
-    hint(f"Comment: {comment}")
+    hint(f"Comment: {from_here(comment)}")
     code, worst = max((report.exit_code, -place) for place, report in enumerate(reports))
     worst = -worst
     if given["set_baseline"] and code == 0:

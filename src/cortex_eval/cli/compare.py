@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from cortex_eval.analysis import compare_runs
-from cortex_eval.cli.options import config_option, json_option, open_project, out, print_json
+from cortex_eval.cli.options import advised, config_option, json_option, open_project, out, print_json
 from cortex_eval.cli.shown import gate_of, has_colour
 from cortex_eval.core import InputError
 from cortex_eval.reports import render_versus_console, render_versus_markdown
@@ -37,7 +37,7 @@ def compare(run_ids: tuple[str, ...], form: Literal["text", "markdown"], config:
     scored in both; else 0.
     """
     if len(run_ids) < 2:
-        raise InputError("compare needs two runs or more, such as: cortex compare latest~1 latest")
+        raise InputError(f"compare needs two runs or more, such as: {advised('cortex compare latest~1 latest')}")
     with open_project(config) as here:
         store = here.store
         runs = [store.runs.find(name) for name in run_ids]

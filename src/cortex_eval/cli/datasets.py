@@ -10,6 +10,7 @@ import click
 
 from cortex_eval.analysis import KINDS, Rows, coverage_of
 from cortex_eval.cli.options import (
+    advised,
     config_option,
     counted,
     cut,
@@ -46,7 +47,7 @@ def list_datasets(config: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif not found:
-        hint("There are no datasets yet. Import one: cortex datasets import FILE")
+        hint(f"There are no datasets yet. Import one: {advised('cortex datasets import FILE')}")
     else:
         rows = [[cut(each.name, 40), each.version[:8], f"{each.cases:,}", when(each.created)] for each in found]
         out(table(rows, header=["name", "version", "cases", "imported (UTC)"], right=(2,)))

@@ -17,6 +17,7 @@ from cortex_eval.cli.shown import gate_of
 from cortex_eval.config import Request, load_project, make_plans
 from cortex_eval.demo import KEY, SAMPLES, Played, compare_with_list, read_weaknesses, wrapped
 from cortex_eval.outcome import name_run
+from cortex_eval.reports import from_here
 from cortex_eval.storage import Store
 
 EXIT_EXECUTION, EXIT_NOT_AS_DOCUMENTED = 3, 1
@@ -64,7 +65,7 @@ class Stage:
                 os.environ["CORTEX_DEMO_URL"], os.environ["CORTEX_API_KEY"] = service.url, KEY
             if in_full:
                 up = "Recorded replies: nothing is called" if service is None else f"Sample service on {service.url}"
-                hint(f"{up}; the cases are in {folder / 'datasets'}.\n")
+                hint(f"{up}; the cases are in {from_here(folder / 'datasets')}.\n")
             for suite in suites:
                 if missing := sample.missing_for(suite):
                     self.skipped.append({"project": name, "suite": suite, "reason": missing})

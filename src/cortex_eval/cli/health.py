@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from cortex_eval.cli.options import cut, existing
-from cortex_eval.config import DEFAULT_FILES, Project, Request, load_project, make_plans, named_model
+from cortex_eval.cli.options import advised, cut, existing
+from cortex_eval.config import DEFAULT_FILES, Project, Request, address_at, load_project, make_plans, named_model
 from cortex_eval.core import CortexError, InputError, Problem, __version__, did_you_mean
 from cortex_eval.datasets import near_file
-from cortex_eval.net import Outside
+from cortex_eval.net import Outside, check_url, host_of, knock
 from cortex_eval.scoring import HOW_TO_INSTALL, JudgeModel, prompt_facts, run_attacks, run_trials
 from cortex_eval.stats import wilson
 from cortex_eval.storage import Store, shown_location
@@ -39,8 +39,11 @@ class Finding:
     message: str
 
 
-def examine(config: Path | None) -> list[Finding]:
-    """Everything worth knowing before a run, each with what to do when it is not right."""
+def examine(config: Path | None, *, is_offline: bool = False) -> list[Finding]:
+    """Everything worth knowing before a run, each with what to do when it is not right.
+
+    `is_offline`: not even whether somebody listens at the address of a service is tried.
+    """
     found = [Finding(name="cortex", ok=True, message=f"{__version__} on Python {platform.python_version()}")]
     found.append(Finding(name="sqlite", ok=sqlite3.sqlite_version_info >= (3, 35), message=sqlite3.sqlite_version))
     for extra, (modules, purpose) in EXTRAS.items():
@@ -53,7 +56,7 @@ def examine(config: Path | None) -> list[Finding]:
     found.append(Finding(name="voice", ok=True, message=message))
     if config is None and not any(Path(name).is_file() for name in DEFAULT_FILES):
         return [*found, Finding(name="project", ok=True, message="none in this folder: cortex init makes one")]
-    return found + _examine_project(config)
+    return found + _examine_project(config, is_offline=is_offline)
 
 
 def examine_judges(config: Path | None, model: str, *, with_attacks: bool) -> list[Finding]:
@@ -111,7 +114,7 @@ def _share(part: int, whole: int) -> str:
     return f"{part}/{whole}" + (f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else "")
 
 
-def _examine_project(config: Path | None) -> list[Finding]:
+def _examine_project(config: Path | None, *, is_offline: bool) -> list[Finding]:
     try:
         project = load_project(config)
     except CortexError as error:
@@ -122,6 +125,7 @@ def _examine_project(config: Path | None) -> list[Finding]:
         message = str(file) if file.is_file() else f"suite {name}: there is no file {file}.{near_file(file)}"
         found.append(Finding(name="dataset", ok=file.is_file(), message=message))
         found.append(_examine_suite(project, name))
+    found += _examine_services(project, is_offline=is_offline)
     found += _examine_environment(project, [each.message for each in found if not each.ok])
     try:
         with existing(project.store) as place, Store(place) as store:
@@ -136,6 +140,40 @@ def _examine_project(config: Path | None) -> list[Finding]:
     message = f"{project.output_dir}: {trouble}" if trouble else str(project.output_dir)
     found.append(Finding(name="reports", ok=not trouble, message=message))
     return found
+
+
+def _examine_services(project: Project, *, is_offline: bool) -> list[Finding]:
+    """Whether somebody listens at the address of each service: trouble only where a suite may need it."""
+    found, needed = [], _needed(project)
+    for name, service in project.model.services.items():
+        url = service.settings.get("api_url") or service.settings.get("base_url")
+        where = address_at(project, name)
+        if not isinstance(url, str) or not where:
+            continue
+        try:
+            check_url(url)
+        except InputError:
+            continue  # told as a mistake of its suite
+        host = host_of(url)
+        if is_offline:
+            found.append(Finding(name="service", ok=True, message=f"{name}: {host} was not tried (--offline)"))
+        elif not (why := knock(url)):
+            found.append(Finding(name="service", ok=True, message=f"{name}: somebody listens at {host}"))
+        else:
+            how = f"Is it running?\nCheck {where}." if name in needed else "No suite needs it."
+            found.append(Finding(name="service", ok=name not in needed, message=f"{name}: {why}. {how}"))
+    return found
+
+
+def _needed(project: Project) -> set[str]:
+    """The services that suites test; all of them, where that cannot be told."""
+    needed: set[str] = set()
+    for name in project.model.suites:
+        try:
+            needed |= {plan.target_name for plan in make_plans(project, Request(suite=name))}
+        except CortexError:
+            return set(project.model.services)
+    return needed or set(project.model.services)
 
 
 def _why_not_writable(folder: Path) -> str:
@@ -154,7 +192,8 @@ def _examine_baselines(project: Project, store: Store) -> list[Finding]:
         if gate.baseline is None or gate.auto is not None:
             continue
         is_there = store.baselines.find(gate.baseline, name) is not None
-        how = f"not made yet, so runs are compared with nothing: cortex baseline set latest --name {gate.baseline}"
+        command = advised(f"cortex baseline set latest --name {gate.baseline}")
+        how = f"not made yet, so runs are compared with nothing: {command}"
         message = f"{name}: {gate.baseline}{'' if is_there else f', {how}'}"
         found.append(Finding(name="baseline", ok=True, message=message))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -63,7 +63,7 @@ def open_project(config: Path | None, *, create: bool = False) -> Iterator[Opene
         check_store(project)
         location, output_dir = project.store, project.output_dir
         charts = project.model.dashboard.include_charts
-    with existing(location, create=create) as place, Store(place) as store:
+    with existing(location, create=create) as place, Store(place, advise=adviser(config)) as store:
         yield Opened(store, output_dir, charts)
 
 
@@ -119,6 +119,23 @@ def hint(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def advised(command: str) -> str:
+    """A command that is advised, with the project file that was named for this one."""
+    context = click.get_current_context(silent=True)
+    return adviser(context.params.get("config") if context else None)(command)
+
+
+def adviser(config: Path | None) -> Callable[[str], str]:
+    """What puts this project file, if one was named, into commands that are advised; for any thread."""
+
+    def name(command: str) -> str:
+        from cortex_eval.reports import with_project  # loads what a run does not begin with
+
+        return with_project(command, config)
+
+    return name
+
+
 def print_json(value: object) -> None:
     """One JSON document on stdout, without secrets."""
     _echo(redact_bytes(to_json(value)).decode())
@@ -132,6 +149,16 @@ def cut(text: str, width: int) -> str:
     while width_of(text) >= width:
         text = text[:-1]
     return text.rstrip() + "…"
+
+
+def cut_at_word(text: str, width: int) -> str:
+    """`cut`, and never inside a word, unless that is half of the text."""
+    whole, shown = cut(text, sys.maxsize), cut(text, width)
+    if shown == whole:
+        return shown
+    kept = shown.removesuffix("…")
+    before = kept.rpartition(" ")[0] if whole[len(kept)] != " " else kept
+    return (before if 2 * len(before) > len(kept) else kept).rstrip(" ,;:([") + "…"
 
 
 def width_of(text: str) -> int:

@@ -8,12 +8,13 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from cortex_eval import analysis, reports
+from cortex_eval import reports
 from cortex_eval.cli import progress as progress_line
-from cortex_eval.cli.options import hint, make_folder, out, print_json
+from cortex_eval.cli.options import advised, hint, make_folder, out, print_json
 from cortex_eval.cli.shown import print_report
 from cortex_eval.cli.suites import suite_lines
 from cortex_eval.config import Plan
@@ -39,6 +40,8 @@ LOADED_MEANWHILE = {
     ),
 }
 """Names of what a report is made with, each with the files behind it; the smallest first."""
+CAUSES = ("scoring", ("content_words", "missing_quantities", "take_apart", "count_scripts"))
+"""What reads replies that failed."""
 RUN_FORMATS = ("html", "json", "jsonl")
 SEVERITY = (0, 1, 2, 3)
 """When several runs differ, the gravest exit code is the command's: 3 before 2 before 1."""
@@ -82,7 +85,9 @@ def play(
         if is_told:
             out("\n" * (number > 1) + f"{reports.visible(_label(plan, plans))}, {number} of {len(plans)}")
         with _Noted() as noted:
-            report, stopped_by = asyncio.run(_play(plan, store, resume=resume, rescore=rescore, see=noted.add))
+            report, stopped_by = asyncio.run(
+                _play(plan, store, resume=resume, rescore=rescore, see=noted.add, is_quiet=is_quiet)
+            )
             if report is None:
                 return 128 + _also_stopped(stopped_by, plans, number)
             pages = _Pages(
@@ -94,7 +99,7 @@ def play(
         else:
             show(report)
         page = next((path for path in written if path.suffix == ".html"), None)
-        tell(f"Report: {page}" if page else f"Written: {', '.join(map(str, written))}")
+        tell(f"Report: {reports.from_here(page)}" if page else f"Written: {', '.join(map(reports.from_here, written))}")
         if stopped_by is not None and plans[number:]:
             return 128 + _also_stopped(stopped_by, plans, number)
         made.append(report)
@@ -141,7 +146,7 @@ def _beside_each_other(
         of_suite = [report for report in made if report.run.suite == suite]
         if len(of_suite) > 1:
             path = reports.write_systems(of_suite, folder)
-            tell(f"All targets beside each other: {path}")
+            tell(f"All targets beside each other: {reports.from_here(path)}")
             yield path
 
 
@@ -233,7 +238,13 @@ def _also_stopped(signal_number: int | None, plans: Sequence[Plan], begun: int) 
 
 
 async def _play(
-    plan: Plan, store: Store, *, resume: str | None, rescore: str | None, see: Callable[[Result], None]
+    plan: Plan,
+    store: Store,
+    *,
+    resume: str | None,
+    rescore: str | None,
+    see: Callable[[Result], None],
+    is_quiet: bool,
 ) -> tuple[Report | None, int | None]:
     """The report, if the run came to its end, and the first signal that asked it to stop, if one did."""
     stop, progress = Stop(), Progress()
@@ -251,13 +262,13 @@ async def _play(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ask_to_stop, number)
-    shown = asyncio.create_task(progress_line.show(progress))
+    shown = asyncio.create_task(progress_line.show(progress, only_bar=is_quiet))
     loading = asyncio.create_task(_load_reporting(progress))
     try:
         report = await execute(plan, store, progress=progress, stop=stop, resume=resume, rescore=rescore, see=see)
     except StorageError:
         if progress.run_id:
-            hint(f"Go on when it is mended: cortex run --resume {progress.run_id}")
+            hint(f"Go on when it is mended: {advised(f'cortex run --resume {progress.run_id}')}")
         raise
     finally:
         for task in (shown, loading):
@@ -282,6 +293,12 @@ async def _load_reporting(progress: Progress) -> None:
         await asyncio.sleep(0.01)
     if progress.total >= LONG_ENOUGH:
         for room, names in LOADED_MEANWHILE.items():
-            for name in names:
-                await asyncio.to_thread(getattr, {"analysis": analysis, "reports": reports}[room], name)
-                await asyncio.sleep(PAUSE_S)
+            await _load(room, names)
+        if progress.failed:
+            await _load(*CAUSES)
+
+
+async def _load(room: str, names: Sequence[str]) -> None:
+    for name in names:
+        await asyncio.to_thread(getattr, import_module(f"cortex_eval.{room}"), name)
+        await asyncio.sleep(PAUSE_S)

@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import suppress
 
+from cortex_eval.cli.options import cut_at_word
 from cortex_eval.control import Progress
 from cortex_eval.core import redact
 
@@ -17,9 +18,11 @@ ENOUGH_DONE = 10
 """Cases after which the time left can be guessed; half of them are enough of a short run."""
 
 
-async def show(progress: Progress) -> None:
-    """Show how far the run is until this is cancelled."""
+async def show(progress: Progress, *, only_bar: bool = False) -> None:
+    """Show how far the run is until this is cancelled; `only_bar`: leave no lines among those of somebody else."""
     is_terminal = sys.stderr.isatty()
+    if only_bar and not is_terminal:
+        return
     try:
         while True:
             await asyncio.sleep(BAR_EVERY_S if is_terminal else LINE_EVERY_S)
@@ -35,6 +38,9 @@ async def show(progress: Progress) -> None:
 def bar(progress: Progress, columns: int) -> str:
     """A bar with the figures beside it, never wider than the window."""
     words = describe(progress)
+    if len(words) >= columns and (waits_for := progress.waits_for()):
+        before = f"{_counted(progress)}  "
+        return before + cut_at_word(waits_for, columns - 1 - len(before))
     width = min(30, columns - len(words) - 4)
     if width < 5 or not progress.total:
         return words[: columns - 1]
@@ -43,21 +49,30 @@ def bar(progress: Progress, columns: int) -> str:
 
 
 def describe(progress: Progress) -> str:
-    """Cases done, rate, errors, cost and time left, in words."""
+    """Cases done, rate, errors, cost and time left, in words; while something is waited for, that and what it is."""
+    if waits_for := progress.waits_for():
+        errors = [_errors(progress)] if progress.errors else []
+        return "  ".join([_counted(progress), *errors, redact(waits_for)])
     elapsed_s = time.monotonic() - progress.started
     done_here = progress.done - progress.done_before
     rate = done_here / elapsed_s if elapsed_s > 0 else 0.0
-    parts = [f"{progress.done:,}/{progress.total:,}"]
+    parts = [_counted(progress)]
     if done_here:
         parts.append(_pace(rate))
-    parts.append(f"{progress.errors:,} error{'' if progress.errors == 1 else 's'}")
+    parts.append(_errors(progress))
     if progress.cost_usd is not None:
         parts.append(f"${progress.cost_usd:.2f}")
-    if waits_for := progress.waits_for():
-        parts.append(f"waiting: {redact(waits_for)}")
-    elif progress.total > progress.done and done_here >= min(ENOUGH_DONE, progress.total / 2):
+    if progress.total > progress.done and done_here >= min(ENOUGH_DONE, progress.total / 2):
         parts.append(f"{_clock((progress.total - progress.done) / rate)} left")
     return "  ".join(parts)
+
+
+def _counted(progress: Progress) -> str:
+    return f"{progress.done:,}/{progress.total:,}"
+
+
+def _errors(progress: Progress) -> str:
+    return f"{progress.errors:,} error{'' if progress.errors == 1 else 's'}"
 
 
 def _pace(rate: float) -> str:

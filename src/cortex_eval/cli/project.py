@@ -10,13 +10,14 @@ import click
 from cortex_eval.cli.options import config_option, hint, json_option, out, print_json
 from cortex_eval.core import InputError, StorageError
 
+HELP_FROM = "The sample project to copy: adversarial, ayurveda, bioagent, health, healthcare, starter or support-agent."
 SCHEMA_FILE = "cortex.schema.json"
 """Beside the project file, which names it in its first line."""
 
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
-@click.option("--from", "name", default="starter", show_default=True, help="The sample project to copy.")
+@click.option("--from", "name", default="starter", show_default=True, help=HELP_FROM)
 @json_option
 def init(folder: Path, name: str, as_json: bool) -> None:
     """Make a project in DIR (default: here) that runs at once."""
@@ -99,15 +100,19 @@ def schema(output: Path | None) -> None:
 @click.command()
 @click.option("--judges", is_flag=True, help="Try the project's models as judges, on cases whose verdict is known.")
 @click.option("--injections", is_flag=True, help="With --judges: also on replies that try to talk their judge round.")
+@click.option("--offline", is_flag=True, help="Do not try whether somebody listens at the addresses of the services.")
 @click.option("--model", default="", help="With --judges: only this model (default: all under models:).")
 @config_option
 @json_option
-def doctor(judges: bool, injections: bool, model: str, config: Path | None, as_json: bool) -> int:
-    """Check that everything Cortex needs is there: packages, project file, store, dataset files."""
+def doctor(judges: bool, injections: bool, offline: bool, model: str, config: Path | None, as_json: bool) -> int:
+    """Check that everything Cortex needs is there: packages, project file, store, dataset files, services."""
     from cortex_eval.cli.health import examine, examine_judges
 
     is_for_judges = judges or injections or bool(model)
-    found = examine_judges(config, model, with_attacks=injections) if is_for_judges else examine(config)
+    if is_for_judges:
+        found = examine_judges(config, model, with_attacks=injections)
+    else:
+        found = examine(config, is_offline=offline)
     if as_json:
         print_json({"ok": all(each.ok for each in found), "checks": found})
     else:

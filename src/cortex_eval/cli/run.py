@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from cortex_eval.cli.options import (
+    advised,
+    adviser,
     check_store,
     config_option,
     encoding_option,
@@ -83,10 +85,12 @@ def run(**given: Any) -> int:
     Exit codes: 0 passed, 1 regression, 2 below minimum, 3 execution error, 4 invalid input, 130/143 stopped.
     """
     if given["with_results"] and not given["as_json"]:
-        raise InputError("--results goes with --json. To see the cases that failed: cortex runs show RUN --failed")
+        how = advised("cortex runs show RUN --failed")
+        raise InputError(f"--results goes with --json. To see the cases that failed: {how}")
     project = load_project(given["config"], keep_problems=True)
     check_store(project)
-    with existing(project.store, create=not given["dry_run"]) as place, Store(place) as store:
+    advise = adviser(given["config"])
+    with existing(project.store, create=not given["dry_run"]) as place, Store(place, advise=advise) as store:
         if given["resume"]:
             return _resume(project, store, given)
         requests = [read_request(store, {**given, "suite": name}) for name in named_suites(project, given)]
@@ -108,7 +112,7 @@ def rescore(run_id: str, **given: Any) -> int:
     """Score the stored replies of RUN with the scorers of the project file as it is now; the target is not called."""
     project = load_project(given["config"], keep_problems=True)
     check_store(project)
-    with existing(project.store) as place, Store(place) as store:
+    with existing(project.store) as place, Store(place, advise=adviser(given["config"])) as store:
         record = store.runs.find(run_id)
         plans = make_plans(project, _request_of(record, given))
         return play_plans(project, plans, store, given, rescore=record.id)
@@ -133,7 +137,7 @@ def check_baseline(plans: Sequence[Plan], store: Store) -> None:
     """Raise InputError when a baseline that was asked for is not there; mistakes in the dataset are told first."""
     try:
         for plan in plans:
-            find_baseline(store, plan.gate, plan.suite)
+            find_baseline(store, plan.gate, plan.suite, config=plan.request.get("config"))
     except InputError:
         for plan in plans:
             for _ in read_rows(plan.dataset).rows():

@@ -9,6 +9,7 @@ import click
 
 from cortex_eval.analysis import Report
 from cortex_eval.cli.options import (
+    advised,
     config_option,
     hint,
     json_option,
@@ -30,7 +31,7 @@ from cortex_eval.cli.shown import (
 )
 from cortex_eval.cli.trend import forget, import_runs
 from cortex_eval.core import InputError
-from cortex_eval.reports import Dialect, write_artifacts, write_systems
+from cortex_eval.reports import Dialect, from_here, write_artifacts, write_systems
 
 FORMATS = ("html", "markdown", "json", "csv", "jsonl", "junit", "parquet")
 
@@ -58,7 +59,8 @@ def list_runs(limit: int, suite: str, config: Path | None, as_json: bool) -> Non
     if as_json:
         print_json(facts)
     elif not facts:
-        hint(f"There are no runs of {suite} yet." if suite else "There are no runs yet. Start one: cortex run")
+        start = f"There are no runs yet. Start one: {advised('cortex run')}"
+        hint(f"There are no runs of {suite} yet." if suite else start)
     else:
         out(run_table(facts))
 
@@ -157,7 +159,7 @@ def report(
         ids = [each.run.id for each in made]
         print_json({"run": ids[0], "runs": ids, "files": [str(path) for path in files]})
     else:
-        out("\n".join(map(str, files)))
+        out("\n".join(map(from_here, files)))
 
 
 def write_reports(

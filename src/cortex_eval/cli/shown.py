@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from cortex_eval import analysis, reports
-from cortex_eval.cli.options import cut, out, print_json, table, when, width_of
+from cortex_eval.cli.options import advised, cut, cut_at_word, out, print_json, table, when, width_of
 from cortex_eval.core import InputError, Reply, Result, RunRecord, to_json
 from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.storage import Store
@@ -134,7 +134,8 @@ def check_cases(store: Store, record: RunRecord, wanted: Sequence[str]) -> None:
     for case_id in wanted:
         if case_id not in known:
             near = get_close_matches(case_id, known, n=1, cutoff=0.6)
-            hint = f"Did you mean {near[0]!r}?" if near else f"See them all: cortex runs show {record.id} --replies"
+            every = advised(f"cortex runs show {record.id} --replies")
+            hint = f"Did you mean {near[0]!r}?" if near else f"See them all: {every}"
             raise InputError(f"Run {record.id} has no case {case_id!r}. {hint}")
 
 
@@ -154,7 +155,10 @@ def case_lines(store: Store, report: Report, *, where: str, only: Sequence[str] 
         for name, text in lines:
             kept = MOST_SHOWN if only or name == "error" else TEXT_SHOWN
             yield textwrap.fill(
-                cut(text, kept), 80, initial_indent=f"  {name.ljust(width)}  ", subsequent_indent=" " * (width + 4)
+                cut_at_word(text, kept),
+                80,
+                initial_indent=f"  {name.ljust(width)}  ",
+                subsequent_indent=" " * (width + 4),
             )
         yield ""
 
@@ -166,7 +170,7 @@ def _told(result: Result, *, is_whole: bool) -> Iterator[tuple[str, str]]:
     if case.expected.answer:
         yield "expected", case.expected.answer
     if reply is not None:
-        yield "replied", reply.text or "(no text)"
+        yield "replied", reply.text if reply.text.strip() else "(blank)" if reply.text else "(no text)"
         yield from _stated(reply)
     if result.error is not None:
         yield "error", f"{result.error.kind}: {result.error.message}"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # loaded with the report
     from cortex_eval.analysis import Report
 
 WIDTH = 80
+WIDEST_NAME = 36
+"""In columns; longer names of suites have a line of their own."""
 OF_ONE_SUITE = {
     "dataset": "--dataset is that of one run, and suites have their own",
     "failed_of": "--failed-of names a run, which is one of a single suite",
@@ -74,14 +76,22 @@ def suite_lines(made: Sequence[Report], exit_code: int) -> str:
     wide, titles = max(map(width_of, names)), max(len(each.title) for each in words)
     lines = [f"{counted(len({report.run.suite for report in made}), 'suite')} run", ""]
     for name, each, report in zip(names, words, made, strict=True):
-        label = f"  {name}{' ' * (wide - width_of(name))}  {each.title.upper().ljust(titles)}  "
+        label = f"  {name}{' ' * (wide - width_of(name))}  "
+        if wide > WIDEST_NAME:
+            lines.append(f"  {name}")
+            label = "    "
+        label += f"{each.title.upper().ljust(titles)}  "
         indent, told = " " * width_of(label), f"{reports.visible(each.sentence)} Run {report.run.id}."
-        lines += textwrap.wrap(told, WIDTH, initial_indent=label, subsequent_indent=indent)
+        lines += _wrapped(told, label, indent)
         if report.exit_code:
             lines.append(indent + reports.with_config(f"cortex analyze {report.run.id}", report.run))
     worst = [name for name, report in zip(names, made, strict=True) if report.exit_code == exit_code]
-    lines += ["", f"Exit code {exit_code}" + (f", by {', '.join(worst)}." if exit_code else ".")]
+    lines += ["", *_wrapped(f"Exit code {exit_code}" + (f", by {', '.join(worst)}." if exit_code else "."), "", "  ")]
     return "\n".join(lines)
+
+
+def _wrapped(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False)
 
 
 def _name(report: Report, made: Sequence[Report]) -> str:

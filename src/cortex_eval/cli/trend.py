@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cortex_eval.cli.options import config_option, counted, hint, json_option, open_project, out, print_json
+from cortex_eval.cli.options import advised, config_option, counted, hint, json_option, open_project, out, print_json
 from cortex_eval.core import InputError, did_you_mean
 
 if TYPE_CHECKING:  # its room is imported when it is needed
@@ -39,7 +39,7 @@ def trend(suite: str | None, target: str, last: int, metric: str | None, config:
     if as_json:
         print_json({"trends": [each.to_dict() for each in found]})
     elif not found:
-        hint("There are no finished runs yet. Start one: cortex run")
+        hint(f"There are no finished runs yet. Start one: {advised('cortex run')}")
     else:
         out("\n\n".join(render_trend(each, metric=metric) for each in found))
 
@@ -63,7 +63,8 @@ def import_runs(files: tuple[Path, ...], suite: str, target: str, config: Path |
     for each in kept:
         point = each.past.point
         out(f"{point.run_id}  {point.suite} → {point.target}  {SAID.get(each.outcome, OWN)}")
-    hint(f"{counted(sum(each.outcome in ('new', 'richer') for each in kept), 'run')} imported. See them: cortex trend")
+    fresh = sum(each.outcome in ("new", "richer") for each in kept)
+    hint(f"{counted(fresh, 'run')} imported. See them: {advised('cortex trend')}")
 
 
 @click.command()

@@ -5,6 +5,7 @@ from cortex_eval.config.document import Document, read_document
 from cortex_eval.config.edit import append_item, remove_item
 from cortex_eval.config.model import DEFAULT_OUTPUT, ProjectModel
 from cortex_eval.config.models import AsksModel, IsModel, named_model
+from cortex_eval.config.outward import address_at
 from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import DEFAULT_FILES, DEFAULT_STORE, Project, load_project, resolved
 from cortex_eval.config.request import Outline, Request, dataset_of, outline
@@ -23,6 +24,7 @@ __all__ = [
     "Project",
     "ProjectModel",
     "Request",
+    "address_at",
     "append_item",
     "dataset_of",
     "load_project",

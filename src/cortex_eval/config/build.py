@@ -22,7 +22,7 @@ from cortex_eval.config.document import Document
 from cortex_eval.config.mistakes import NOT_SCORERS, read_block
 from cortex_eval.config.model import ExpectationsModel, ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
 from cortex_eval.config.models import AsksModel, budget_notes, give_model, unpriced_models
-from cortex_eval.config.outward import budget_of, limits_of, named_hosts, patience_with
+from cortex_eval.config.outward import address_at, budget_of, limits_of, named_hosts, patience_with
 from cortex_eval.config.plan import Plan
 from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
 from cortex_eval.config.request import Request, find_dataset, find_selection, find_suite, missing_dataset
@@ -79,6 +79,7 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
                 target_name=service,
                 target_version=None if model.version is None else str(model.version),
                 target_settings=mask_service(project.document, service, model.settings),
+                address_at=address_at(project, service),
                 scorers=planned,
                 passing_threshold=threshold,
                 at_once=request.at_once or execution.max_concurrent_tests,
@@ -331,6 +332,7 @@ def _gate(project: Project, name: str, suite: SuiteModel, request: Request, know
             Quarantined(case=each.case, reason=each.reason, until=each.until) for each in suite.quarantine
         ),
         fail_under=request.fail_under,
+        shared_in=str(project.path) if suite.gate is None and len(project.model.suites) > 1 else "",
         expectations=_expectations(model.expectations),
     )
 

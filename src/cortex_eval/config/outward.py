@@ -40,6 +40,16 @@ def budget_of(execution: ExecutionModel) -> Budget:
     )
 
 
+def address_at(project: Project, service: str) -> str:
+    """Which setting holds the address of a service, and where it stands; empty when none does."""
+    for block in ("services", "targets"):
+        for key in ("api_url", "base_url"):
+            place = (block, service, key)
+            if (line := project.document.lines.get(place)) is not None:
+                return f"{key} of {block}.{service} ({project.document.file_of(place).name}:{line})"
+    return ""
+
+
 def named_hosts(project: Project) -> tuple[str, ...]:
     """Every host whose address is written in the project file."""
     services = [each.settings.get(key) for each in project.model.services.values() for key in ("api_url", "base_url")]

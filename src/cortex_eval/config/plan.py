@@ -41,6 +41,8 @@ class Plan:
     target_version: str | None = None
     target_settings: Mapping[str, Any] = field(default_factory=dict)
     """As resolved, secrets masked."""
+    address_at: str = ""
+    """Which setting holds the target's address, such as `api_url of services.bot (cortex.yaml:2)`."""
     scorers: tuple[PlannedScorer, ...]
     passing_threshold: float = 0.7
     at_once: int = 10

@@ -32,7 +32,7 @@ def case_from_json(data: bytes | str) -> Case:
 
 
 def case_from_mapping(row: dict[str, Any]) -> Case:
-    """The case with these canonical fields."""
+    """The case with these canonical fields; the mapping is used up."""
     row["turns"] = tuple(_turn(turn) for turn in row["turns"])
     if "history" in row:
         row["history"] = tuple(_turn(turn) for turn in row["history"])

@@ -62,6 +62,8 @@ class TargetError(CortexError):
         """Nobody was answered between the first attempt and the last: the target's fault, perhaps, not the case's."""
         self.retry_after_s = retry_after_s
         """How long the service asked us to wait."""
+        self.is_nobody_there = False
+        """The address refuses connections, or its name does not resolve: nobody can have heard the call."""
         self.status: int | None = None
         """Of the HTTP answer, when that is what failed."""
         self.body = b""
@@ -84,7 +86,7 @@ class Unavailable(CortexError):  # noqa: N818  # it is what the service is
     def __init__(self, message: str, *, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
-        """target_unavailable, target_auth, target_unusable, rate_limited, budget, stopped"""
+        """target_unavailable, target_unreachable, target_auth, target_unusable, rate_limited, budget, stopped"""
 
 
 class StorageError(CortexError):

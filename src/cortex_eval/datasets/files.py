@@ -209,7 +209,8 @@ class CaseReader:
         )
         count = len(self._twice)
         message = (
-            f"{count} {'id is' if count == 1 else 'ids are'} there more than once: {told}{'; …' if count > 5 else ''}."
+            f"{count} {'id is' if count == 1 else 'ids are'} there more than once: {told}{'; …' if count > 5 else ''}. "
+            "Give each case an id of its own, or leave the ids out."
         )
         self._problems.add(message, code="duplicate_id", line=next(iter(self._twice.values()))[1], field="id")
 

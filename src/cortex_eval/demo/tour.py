@@ -12,7 +12,7 @@ from typing import Any
 
 from cortex_eval.analysis import Metric, PairedMetric, Report, Versus
 from cortex_eval.demo.weaknesses import WEAKNESSES_FILE, Findings
-from cortex_eval.reports import verdict_words, visible
+from cortex_eval.reports import from_here, verdict_words, visible
 
 WELCOME = (
     "A tour of Cortex in two minutes. Every service is a sample on this machine, with faults that were planted; a good "
@@ -158,7 +158,7 @@ def suite_lines(played: Played) -> list[str]:
         lines = [f"{_INDENT}{played.suite:<12} {_title(report):<15}  {_passed(report)}"]
         for said in (*_why_not(report), *_of_this_suite(played.suite, report), *_planted(found)):
             lines += wrapped(said, _DEEPER)
-    return [*lines, *surprise_lines(played), f"{_DEEPER}{page}"]
+    return [*lines, *surprise_lines(played), f"{_DEEPER}{from_here(page)}"]
 
 
 def _why_not(report: Report) -> Iterator[str]:
@@ -267,7 +267,7 @@ def comparison_lines(versus: Versus, played: Played) -> list[str]:
     words = f"{versus.verdict.upper()}  {len(found.newly_broken)} cases fail that version 1 passed"
     words += f", most of them in {broken}. " if broken else ". "
     lines += wrapped(f"{words}A build that compares stops here: exit code {versus.exit_code}.", _INDENT)
-    return [*lines, f"{_DEEPER}{next(_pages([played]))}"]
+    return [*lines, f"{_DEEPER}{from_here(next(_pages([played])))}"]
 
 
 def _change(metric: PairedMetric) -> str:
@@ -289,11 +289,11 @@ def last_lines(folder: Path, played: Iterable[Played], *, seconds: float) -> lis
         verdict = f"AS DOCUMENTED  {failed} cases failed, and a {WEAKNESSES_FILE} lists every one of them."
     return [
         f"Done in {seconds:.0f} s. The pages of all runs, to open in a browser:",
-        *(f"  {each}" for each in dict.fromkeys(path.parent / "report_*.html" for path in _pages(everything))),
+        *dict.fromkeys(f"  {from_here(path.parent / 'report_*.html')}" for path in _pages(everything)),
         "",
         "Next, for example:",
         *_aligned(_NEXT),
-        f"  cd {shlex.quote(str(folder / REGRESSION.project))}",
+        f"  cd {shlex.quote(from_here(folder / REGRESSION.project))}",
         *_aligned(_NEXT_THERE),
         "",
         *wrapped(verdict, ""),
@@ -320,7 +320,7 @@ def whole_lines(folder: Path, played: Sequence[Played]) -> list[str]:
                 ]
     failed = sum(report.totals.failed for each in played for report in each.reports)
     cases = sum(report.totals.cases for each in played for report in each.reports)
-    listed = folder / WEAKNESSES_FILE
+    listed = from_here(folder / WEAKNESSES_FILE)
     verdict = f"AS DOCUMENTED  {failed} of {cases} cases fail, and {listed} lists every one of them."
     if lines:
         verdict = f"NOT AS DOCUMENTED  What differs from {listed} stands above."

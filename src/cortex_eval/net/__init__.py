@@ -3,6 +3,7 @@
 from cortex_eval.net.attempt import Called, is_cancelled
 from cortex_eval.net.client import JsonClient, Limits, Parsed, Received, check_url, host_of, parse_json, shown
 from cortex_eval.net.guard import Guard, is_loopback
+from cortex_eval.net.knock import knock
 from cortex_eval.net.line import Line
 from cortex_eval.net.outside import Budget, Outside, Place
 from cortex_eval.net.patience import BREAK_AFTER, TIMEOUT_S, Patience
@@ -28,6 +29,7 @@ __all__ = [
     "host_of",
     "is_cancelled",
     "is_loopback",
+    "knock",
     "parse_json",
     "shown",
 ]

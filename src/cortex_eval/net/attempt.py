@@ -34,12 +34,13 @@ class Called(NamedTuple, Generic[T]):
 async def attempt_once(attempt: Callable[[], Awaitable[T]], timeout_s: float) -> T:
     """What comes back within the time; `TargetError` for everything that goes wrong with it."""
     try:
-        async with asyncio.timeout(timeout_s):
+        async with asyncio.timeout(timeout_s) as deadline:
             return await attempt()
     except TimeoutError as error:
-        raise TargetError(
-            f"No reply within {timeout_s:g} s (timeout_seconds).", kind="timeout", transient=True
-        ) from error
+        told = f"No reply within {timeout_s:g} s (timeout_seconds)."
+        if not deadline.expired():  # a limit of its own, which timeout_seconds would not move
+            told = f"The target raised {type(error).__name__}: {shorten(str(error))}".removesuffix(": ")
+        raise TargetError(told, kind="timeout", transient=True) from error
     except (TargetError, InputError, StorageError, Unavailable):
         raise
     except (Exception, SystemExit, asyncio.CancelledError) as error:  # a plugin's target is foreign code

@@ -313,9 +313,19 @@ def _translate(error: aiohttp.ClientError, url: str, limits: Limits) -> TargetEr
         )
     if isinstance(error, aiohttp.InvalidURL):
         return TargetError(f"{shorten(url)!r} is not an address.", kind="connection")
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return _nobody_there(f"{host_of(url)} does not resolve. There is no such name, or no name service.")
     if isinstance(error, aiohttp.ClientConnectorError):  # its own words name the address twice, and speak of TLS
+        if isinstance(error.os_error, ConnectionRefusedError):
+            return _nobody_there(f"{host_of(url)} refuses connections.")
         reason = error.os_error.strerror or reason
     return TargetError(f"{host_of(url)} could not be reached: {reason}", kind="connection", transient=True)
+
+
+def _nobody_there(told: str) -> TargetError:
+    error = TargetError(told, kind="connection", transient=True)
+    error.is_nobody_there = True
+    return error
 
 
 def _refused_by_tls(error: Exception) -> str:

@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from cortex_eval.core import CortexError, TargetError, Unavailable, Usage
 from cortex_eval.net.attempt import Called, T, attempt_once
 from cortex_eval.net.outside import Outside, Place
-from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, Patience
+from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, PROBE_SOON_S, REFUSED_AFTER, UNREACHED_S, Patience
 
 MISFITS = frozenset({"not_json", "not_audio", "missing_field", "redirect", "tls", "offline", "forbidden_address"})
 MISFIT_STATUS = frozenset({404, 405, 410, 415, 501})
@@ -28,8 +28,17 @@ EARLY_S = 0.001
 class Line:
     """One service as seen from here. Everything happens on one event loop."""
 
-    def __init__(self, name: str = "the target", patience: Patience | None = None, outside: Outside | None = None):
-        self.name = name
+    def __init__(
+        self,
+        name: str = "the target",
+        patience: Patience | None = None,
+        outside: Outside | None = None,
+        *,
+        where: str = "",
+        was_heard: bool = False,
+    ) -> None:
+        """`where` says which setting holds its address; `was_heard`: it answered an earlier part of the run."""
+        self.name, self.where = name, where or f"the address of {name}"
         self.patience = patience or Patience()
         self.outside = outside or Outside(at_once=10_000)
         self.openings = 0
@@ -65,6 +74,7 @@ class Line:
         self._next_probe = 0.0
         self._over: Unavailable | None = None
         self._is_proven = False
+        self._was_heard, self._is_nobody_there = was_heard, False
         self.outside.on_close(self.close)
 
     @property
@@ -83,7 +93,7 @@ class Line:
         now = time.monotonic()
         tries_s, left_s = self._next_probe - now, self._patience_ends - now
         tries = f"trying again in {math.ceil(tries_s)} s" if tries_s > 0 and not self._is_probing else "trying again"
-        return f"{tries}, for {_minutes(left_s)} more: {self.note}"
+        return f"{_brief(self.note)}; {tries}, for {_minutes(left_s)} more"
 
     async def call(self, attempt: Callable[[], Awaitable[T]], place: Place | None = None) -> Called[T]:
         """The answer, after as many attempts as patience allows.
@@ -173,7 +183,7 @@ class Line:
             raise
         now = time.monotonic()
         if self.is_down:
-            self._is_probing, self._next_probe = True, now + self.patience.probe_every_s
+            self._is_probing, self._next_probe = True, now + self._probe_every_s
         if self.patience.requests_per_minute is not None:
             self._next_paced = max(now, self._next_paced) + 60.0 / self.patience.requests_per_minute
         self.waited_s += now - began
@@ -220,7 +230,16 @@ class Line:
             return None
         # A service that asks to slow down is not dead: it gets a minute even when nobody waits for dead ones.
         limit_s = self.patience.pause_limit_s if self.is_down else max(self.patience.pause_limit_s, LONGEST_DELAY_S)
-        return self._trouble_since + limit_s
+        return self._trouble_since + (min(limit_s, UNREACHED_S) if self._is_unreached else limit_s)
+
+    @property
+    def _is_unreached(self) -> bool:
+        """Whether nothing ever came from it, and nobody listens at its address: it may be a wrong one."""
+        return self.is_down and self._is_nobody_there and not self._was_heard
+
+    @property
+    def _probe_every_s(self) -> float:
+        return min(self.patience.probe_every_s, PROBE_SOON_S if self._is_unreached else math.inf)
 
     def _wake(self) -> None:
         """Those who wait for their turn may look again: as many as there is room for."""
@@ -251,7 +270,7 @@ class Line:
     def _note_success(self, usage: Usage | None, started: float) -> None:
         self.heard_at = max(self.heard_at, started)
         self.failures = self.refusals = self.misfits = self._throttled = 0
-        self._is_proven = True
+        self._is_proven = self._was_heard = True
         self._trouble_since = None
         if self.is_down:
             self.is_down, self.recoveries, self._limit = False, self.recoveries + 1, None
@@ -278,6 +297,8 @@ class Line:
 
     def _note_failure(self, error: TargetError, started: float) -> bool:
         """Whether it was only too early: the case then waits and this attempt does not count."""
+        self._is_nobody_there = error.is_nobody_there
+        self._was_heard = self._was_heard or error.kind != "connection"
         if error.kind == "auth":
             return self._note_refusal(error)
         self.refusals = 0
@@ -304,6 +325,8 @@ class Line:
         self.misfits = self.misfits + 1 if is_misfit else 0
         if self.misfits >= self.patience.break_after and self.patience.waits_out:
             told = f"Not one of {self.misfits} calls was answered as it should be. The last one: {error}"
+            if error.kind in ("not_json", "redirect") or error.status is not None:
+                told = f"{told.rstrip('.')}. Check {self.where}."
             raise self._ended(told, "target_unusable") from error
 
     def _note_refusal(self, error: TargetError) -> bool:
@@ -311,7 +334,8 @@ class Line:
         if self.refusals < REFUSED_AFTER or self.patience.break_after is None:
             return False
         if self.patience.waits_out:
-            raise self._ended(f"{error} {self.refusals} calls in a row were refused.", "target_auth") from error
+            told = f"{str(error).rstrip('.')}. {self.refusals} calls in a row were refused."
+            raise self._ended(told, "target_auth") from error
         if not self.is_down:
             self._go_down(error)
         return False
@@ -334,18 +358,21 @@ class Line:
                 f"{self.name} asks to wait {wait_s:.0f} s, longer than {limit}.", "rate_limited"
             ) from error
         self._not_before = max(self._not_before, now + wait_s)
-        self.note = f"it asks to slow down; {self._limit} at once, next call in {self._not_before - now:.0f} s"
+        self.note = f"{self.name} asks to slow down; {self._limit} at once, next call in {self._not_before - now:.0f} s"
         return self.patience.waits_out
 
     def _go_down(self, error: TargetError) -> None:
         now = time.monotonic()
         self.is_down, self.openings = True, self.openings + 1
         self._trouble_since = now
-        self._next_probe = max(self._not_before, now + min(self.patience.retry_delay_s, self.patience.probe_every_s))
+        self._next_probe = max(self._not_before, now + min(self.patience.retry_delay_s, self._probe_every_s))
         self.note = str(error)
         self._wake()  # they wait for something else now
 
     def _give_up(self) -> Unavailable:
+        if self._is_unreached:
+            told = f"{_brief(self.note)}, and no call was ever answered. Is it running? Check {self.where}."
+            return self._ended(told, "target_unreachable")
         assert self._patience_ends is not None
         assert self._trouble_since is not None
         waited = f"within {self._patience_ends - self._trouble_since:g} s"
@@ -357,6 +384,11 @@ class Line:
         reason = Unavailable(message, kind=kind)
         self.close(reason)
         return reason
+
+
+def _brief(note: str) -> str:
+    """The first sentence of an error, without what the service said: it has to fit a line."""
+    return note.partition(". ")[0].rstrip(".")
 
 
 def _minutes(seconds: float) -> str:

@@ -13,6 +13,10 @@ REFUSED_AFTER = 5
 """Answers of 401 or 403 in a row after which the key is taken to be wrong."""
 FIRST_CALLS = 5
 """Calls at once until the service has answered one well: a wrong key or address costs no more than these."""
+UNREACHED_S = 30.0
+"""How long an address is waited for that never answered and where nobody listens: it may be just starting, or wrong."""
+PROBE_SOON_S = 5.0
+"""How often it is tried meanwhile: there is nobody whom that could burden."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

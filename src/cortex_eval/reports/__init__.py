@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cortex_eval.reports.text import visible
     from cortex_eval.reports.trend import check_metric, render_trend
     from cortex_eval.reports.versus import render_versus_console, render_versus_markdown
-    from cortex_eval.reports.words import VerdictWords, verdict_words, with_config
+    from cortex_eval.reports.words import VerdictWords, from_here, verdict_words, with_config, with_project
 
 __all__ = [
     "COMMENT_FILE",
@@ -59,6 +59,7 @@ __all__ = [
     "compare_systems",
     "coverage_sentence",
     "csv_chunks",
+    "from_here",
     "html_chunks",
     "is_quick_run",
     "json_chunks",
@@ -89,6 +90,7 @@ __all__ = [
     "verdict_words",
     "visible",
     "with_config",
+    "with_project",
     "write_artifacts",
     "write_atomically",
     "write_systems",
@@ -112,6 +114,7 @@ _HOMES = {
     "compare_systems": "systems",
     "coverage_sentence": "figures",
     "csv_chunks": "machine",
+    "from_here": "words",
     "html_chunks": "html",
     "is_quick_run": "html",
     "json_chunks": "machine",
@@ -142,6 +145,7 @@ _HOMES = {
     "verdict_words": "words",
     "visible": "text",
     "with_config": "words",
+    "with_project": "words",
     "write_artifacts": "files",
     "write_atomically": "files",
     "write_systems": "systems",

@@ -11,6 +11,8 @@ from cortex_eval.reports.words import plural
 
 WORTH_TELLING_S = 1.0
 """Waiting shorter than this is not told in the terminal."""
+LEAST_SHOWN_S = 0.05
+"""What is less would read 0.0 s."""
 HOSTS_SHOWN = 20
 
 
@@ -44,8 +46,8 @@ def calls_sentence(report: Report) -> str:
     calls, parts = report.calls, []
     if calls.answered_first < calls.asked:
         parts.append(f"{calls.answered_first:,}/{calls.asked:,} answered at the first attempt")
-    if calls.waited_s is not None and calls.waited_s >= WORTH_TELLING_S:
-        parts.append(f"waited {_waited(calls.waited_s, calls.asked)}")
+    if calls.waited_s is not None and calls.waited_s >= WORTH_TELLING_S and _a_turn(calls) >= LEAST_SHOWN_S:
+        parts.append(f"waited {_waited(calls)}")
     if calls.outages:
         parts.append(f"{calls.outages:,} {plural('outage', calls.outages)}")
     if calls.may_repeat:
@@ -84,7 +86,7 @@ def _call_rows(report: Report) -> Iterator[CallRow]:
         yield CallRow("From the cache", f"{report.cache_hits:,}", "replies that were not asked for again")
     if calls.waited_s is not None:
         remark = f"for limits, retries and a target that is down; {_duration(calls.waited_s)} with all calls added up"
-        yield CallRow("Waited", _waited(calls.waited_s, calls.asked), remark)
+        yield CallRow("Waited", _waited(calls), remark)
     if calls.outages is not None:
         yield CallRow("Outages", f"{calls.outages:,}", "times that the target was down")
     if calls.may_repeat:
@@ -125,12 +127,18 @@ def _is_rescored(report: Report) -> bool:
     return report.run.manifest.get("parent") is not None
 
 
-def _waited(seconds: float, turns: int) -> str:
-    """Turns wait beside each other: their sum would be longer than the run."""
-    return f"{_duration(seconds / turns)} a turn on average" if turns > 1 else _duration(seconds)
+def _a_turn(calls: Calls) -> float:
+    """Seconds: turns wait beside each other, and their sum would be longer than the run."""
+    return (calls.waited_s or 0.0) / max(calls.asked, 1)
+
+
+def _waited(calls: Calls) -> str:
+    return _duration(_a_turn(calls)) + (" a turn on average" if calls.asked > 1 else "")
 
 
 def _duration(seconds: float) -> str:
+    if 0 < seconds < LEAST_SHOWN_S:
+        return "under 0.1 s"
     if seconds < 60:
         return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)

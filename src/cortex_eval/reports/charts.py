@@ -62,7 +62,7 @@ def latency_chart(latency: Latency) -> Chart | None:
     lines: list[dict[str, Any]] = [{"x": min(value, top), "name": name} for name, value in marks]  # Any: as in _points
     most = max(each.count for each in latency.bins)
     per_px = (top - latency.bins[0].low) / WIDTH
-    heights = _label_heights([each["x"] / per_px for each in lines])
+    labels = _labels([(str(each["name"]), each["x"]) for each in lines], per_px)
     x: Spec = {"field": "a", "type": "quantitative", "title": "milliseconds", "scale": {"zero": False, "nice": False}}
     x["axis"] = {"values": [each["a"] for each in bars][:: -(-len(bars) // 8)]}  # at most eight labels
     layers: list[Spec] = [
@@ -81,7 +81,7 @@ def latency_chart(latency: Latency) -> Chart | None:
             "encoding": {"x": {"field": "x", "type": "quantitative"}},
         },
         {
-            "data": {"values": [{**each, "y": most * high} for each, high in zip(lines, heights, strict=True)]},
+            "data": {"values": [{"x": place, "name": name, "y": most * 1.16} for name, place in labels]},
             "mark": {"type": "text", "align": "left", "dx": 4, "color": INK},
             "encoding": {
                 "x": {"field": "x", "type": "quantitative"},
@@ -95,13 +95,16 @@ def latency_chart(latency: Latency) -> Chart | None:
     return Chart(title="Time to a reply", text=text, spec=_spec(layers))
 
 
-def _label_heights(places_px: Sequence[float]) -> list[float]:
-    """How high above the bars the labels of these lines stand: one beside another only where there is room for both."""
-    heights: list[float] = []
-    for index, place in enumerate(places_px):
-        is_near = index > 0 and place - places_px[index - 1] < LABEL_PX
-        heights.append(heights[-1] + 0.14 if is_near else 1.16)
-    return heights
+def _labels(lines: Sequence[tuple[str, float]], per_px: float) -> list[tuple[str, float]]:
+    """Names of lines and where they stand: right of the line; those too close to each other share a place, and so
+    stand right of the last of them, on no line."""
+    labels: list[tuple[str, float]] = []
+    for name, place in lines:
+        if labels and (place - labels[-1][1]) / per_px < LABEL_PX * (1 + labels[-1][0].count(",")):
+            labels[-1] = (f"{labels[-1][0]}, {name}", place)
+        else:
+            labels.append((name, place))
+    return labels
 
 
 def reliability_chart(confidence: Confidence | None) -> Chart | None:

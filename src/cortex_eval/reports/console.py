@@ -73,7 +73,18 @@ def _metrics(report: Report) -> list[str]:
 def _notes(report: Report) -> list[str]:
     if not report.notes:
         return []
-    return ["", *(line for note in report.notes for line in _wrapped(visible(note), indent="  "))]
+    return ["", *(line for note in report.notes for line in _note(visible(note)))]
+
+
+def _note(note: str) -> list[str]:
+    """A note in lines; a command at its end is in one of them, for broken over two it cannot be copied."""
+    told, found, command = note.rpartition(": cortex ")
+    if not found or ". " in command:  # it is not the end
+        return _wrapped(note, indent="  ")
+    lines = _wrapped(f"{told}:", indent="  ")
+    command = f"cortex {command}"
+    fits = len(lines[-1]) + len(command) < WIDTH
+    return [*lines[:-1], f"{lines[-1]} {command}"] if fits else [*lines, f"    {command}"]
 
 
 def _calls(report: Report) -> list[str]:

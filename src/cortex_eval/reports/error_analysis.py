@@ -68,7 +68,7 @@ def together_words(pattern: Pattern) -> str:
     """With what a pattern wins something back that wins nothing alone; empty: it does alone, or never does."""
     if not pattern.needs:
         return ""
-    others = "; ".join(f"“{title}”" for title in pattern.needs)
+    others = "; ".join(f"“{title.rstrip('.')}”" for title in pattern.needs)
     return f"{gain_words(pattern.joint_gain)} with {others}"
 
 

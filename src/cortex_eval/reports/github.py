@@ -18,11 +18,13 @@ from cortex_eval.reports.words import (
     figure_rows,
     interval_of,
     mean_of,
+    missed_limits,
     number,
     plural,
     target_label,
     telling_checks,
     verdict_words,
+    with_config,
 )
 
 COMMENT_FILE = "pr_comment.md"
@@ -49,7 +51,8 @@ def report_annotations(report: Report) -> list[str]:
     if report.gate.verdict == "passed":
         return [annotation("notice", verdict_words(report).sentence, title=title)]
     kind: Kind = "error" if report.exit_code else "warning"
-    found = [annotation(kind, check.reason, title=title) for check in telling_checks(report)]
+    decisive = [*telling_checks(report), *missed_limits(report)]
+    found = [annotation(kind, check.reason, title=title) for check in decisive]
     broken = (check for check in report.gate.checks if check.name == "newly_broken")
     found += [annotation("warning", check.reason, title=f"Cortex: newly broken ({where})") for check in broken]
     found += [
@@ -154,7 +157,8 @@ def _figures(report: Report) -> Iterator[str]:
         yield ADJUSTED_P
     if report.baseline is None:
         yield ""
-        yield "No baseline was named, so nothing is compared: `cortex ci --baseline NAME`."
+        command = with_config("cortex ci --baseline NAME", report.run)
+        yield f"No baseline was named, so nothing is compared: `{command}`."
     yield ""
 
 

@@ -24,8 +24,9 @@ from cortex_eval.reports.html_insights import (
     trend_section,
 )
 from cortex_eval.reports.html_list import ListedCases, cases_section
-from cortex_eval.reports.html_parts import label_of, section, subject_of, table
-from cortex_eval.reports.text import as_html
+from cortex_eval.reports.html_parts import label_of, section, subject_of, table, titled
+from cortex_eval.reports.meanings import HOW_TO_READ, meanings_of
+from cortex_eval.reports.text import as_html, visible
 from cortex_eval.reports.words import (
     counted_cases,
     figure_rows,
@@ -66,12 +67,13 @@ def is_quick_run(report: Report) -> bool:
 def _pieces(report: Report, *, charts: bool, noted: ListedCases | None) -> Iterator[str]:
     drawing = Drawing(charts_of(report)) if charts and noted is None and can_draw() else None
     cases = list(cases_section(report, noted))  # made while the charts are drawn elsewhere
+    meanings = meanings_of(report)  # so are these: it may have to load the scorers
     drawn = drawing.collect() if drawing else {}
     yield _head(report)
     yield f'<body>\n<a class="skip" href="#cases">Skip to the cases</a>\n<main>\n{_header(report)}\n'
     parts = [
         _verdict(report),
-        _cards(report),
+        _cards(report, meanings),
         fixes_section(report),
         slices_section(report.slices),
         changes_section(report),
@@ -87,7 +89,7 @@ def _pieces(report: Report, *, charts: bool, noted: ListedCases | None) -> Itera
     yield "\n".join(part for part in parts if part)
     yield from cases
     footer = _footer(report, has_charts=bool(drawn) or not charts, is_quick=noted is not None)
-    yield f'<footer class="sub">{footer}</footer>\n</main>\n'
+    yield (f'<footer class="sub">{footer}</footer>\n' if footer else "") + "</main>\n"
     yield f"{_page('keys.html')}<script>{_page('report.js')}</script>\n</body>\n</html>\n"
 
 
@@ -101,9 +103,9 @@ def _hash(content: str) -> str:
 
 
 def _head(report: Report) -> str:
-    style, script = _page("report.css"), _page("report.js")
+    style, paper, script = _page("report.css"), _paper(report), _page("report.js")
     policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        f"default-src 'none'; style-src {_hash(style)} {_hash(paper)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     title = as_html(f"{report.run.suite} · run {report.run.id} · {verdict_words(report).title.lower()}")
@@ -114,14 +116,27 @@ def _head(report: Report) -> str:
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
         f'<meta name="cortex-run" content="{as_html(report.run.id)}">\n'
         f'<meta name="cortex-subject" content="{subject_of(report)}">\n<link rel="icon" href="data:,">\n'
-        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n"
+        f"<title>{title}</title>\n<style>{style}</style><style>{paper}</style>\n</head>\n"
     )
 
 
+def _paper(report: Report) -> str:
+    """What stands on the edge of every printed page: which run it is; the page numbers are the same for all."""
+    words = visible(f"{_subject(report)} · run {report.run.id} · {verdict_words(report).title.lower()}")
+    inert = "".join(each if each.isalnum() or each == " " else f"\\{ord(each):x} " for each in words)
+    return f'@page {{ @top-left {{ content: "{inert}"; }} }}'
+
+
 def _header(report: Report) -> str:
-    heading = as_html(f"{report.run.suite} on {target_label(report)}")
+    heading = as_html(_subject(report))
     theme = '<button type="button" id="theme" class="js" aria-label="Colours">Colours: auto</button>'
     return f'<header><h1>{heading}</h1>{theme}<p class="sub num">{_facts(report)}</p></header>'
+
+
+def _subject(report: Report) -> str:
+    """What was played against what, in one name where both have the same."""
+    run, target = report.run, target_label(report)
+    return target if run.suite == run.target_name else f"{run.suite} on {target}"
 
 
 def _facts(report: Report) -> str:
@@ -178,30 +193,40 @@ def _jumps(content: str, report: Report) -> str:
     return f'<nav class="jumps" aria-label="On this page">{links}{last}</nav>'
 
 
-def _cards(report: Report) -> str:
+def _cards(report: Report, meanings: dict[str, str]) -> str:
     limits = limits_of(report)
     first = ("overall_score", "pass_rate")
     rows = figure_rows(report)
     rows.sort(key=lambda row: first.index(row[0]) if row[0] in first else len(first))
     cards = "".join(
-        _empty_card(name, figure) if isinstance(figure, Unscored) else _card(report, name, figure, limits.get(name))
+        _empty_card(name, figure, meanings.get(name, ""))
+        if isinstance(figure, Unscored)
+        else _card(report, name, figure, limits.get(name), meanings.get(name, ""))
         for name, figure in rows
     )
     if not cards:
         return '<p class="empty">Nothing was scored in this run.</p>'
     notes = "".join(f'<p class="note">{as_html(note)}</p>' for note in report.notes)
-    return f'<section class="cards num" aria-label="Scores">{cards}</section>{notes}'
+    return f'<section class="cards num" aria-label="Scores">{cards}</section>{_legend(meanings)}{notes}'
 
 
-def _empty_card(name: str, unscored: Unscored) -> str:
+def _legend(meanings: dict[str, str]) -> str:
+    """How to read the figures, and what each of them means."""
+    told = "".join(
+        f"<div><dt>{as_html(label_of(name))}</dt> <dd>{as_html(words)}</dd></div>" for name, words in meanings.items()
+    )
+    return f'<p class="note how">{HOW_TO_READ}</p>' + (f'<dl class="legend">{told}</dl>' if told else "")
+
+
+def _empty_card(name: str, unscored: Unscored, meaning: str) -> str:
     detail = f"0/{unscored.total} · {unscored_remark(unscored)}"
     return (
-        f'<div class="card"><h3>{as_html(label_of(name))}</h3><div class="v">–</div>'
+        f'<div class="card"><h3{titled(meaning)}>{as_html(label_of(name))}</h3><div class="v">–</div>'
         f'<div class="d flat">{detail}</div></div>'
     )
 
 
-def _card(report: Report, name: str, metric: Metric, limit: float | None) -> str:
+def _card(report: Report, name: str, metric: Metric, limit: float | None, meaning: str) -> str:
     detail = f"{interval_of(metric)} · {metric.scored}/{metric.total}".removeprefix(" · ")
     if name == "latency_ms":
         detail += f" · p50 {number(report.latency_ms.p50, 'ms')} · p95 {number(report.latency_ms.p95, 'ms')}"
@@ -211,7 +236,7 @@ def _card(report: Report, name: str, metric: Metric, limit: float | None) -> str
         detail += f" · limit {number(limit, metric.unit)}"
     change = (report.baseline_comparison or {}).get(OVERALL_NAMES.get(name, name))
     return (
-        f'<div class="card"><h3>{as_html(label_of(name))}</h3><div class="v">{mean_of(metric)}</div>'
+        f'<div class="card"><h3{titled(meaning)}>{as_html(label_of(name))}</h3><div class="v">{mean_of(metric)}</div>'
         f"{_whisker(metric, limit)}"
         f'<div class="d flat">{_change(change, metric)}{detail}</div></div>'
     )
@@ -259,7 +284,7 @@ def _calls(report: Report) -> str:
 
 
 def _footer(report: Report, *, has_charts: bool, is_quick: bool) -> str:
-    parts = ["Brackets are 95 % intervals; a mean over fewer than all cases says so as scored/total."]
+    parts = []
     if report.cache_hits:
         noun = "reply" if report.cache_hits == 1 else "replies"
         parts.append(f"{report.cache_hits:,} {noun} came from the cache.")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from cortex_eval.analysis import figure_of, result_row
-from cortex_eval.core import Result, redact
+from cortex_eval.core import Result, language_name, redact
 from cortex_eval.reports.html_diff import compare_values, mark_differences, plain
 from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.words import number, plural
@@ -93,7 +93,11 @@ def case_body(case: ShownCase) -> str:
 def _labels(first: Result) -> str:
     parts = [
         f"{name} {as_html(str(value))}"
-        for name, value in (("category", first.category), ("tier", first.tier), ("language", first.language))
+        for name, value in (
+            ("category", first.category),
+            ("tier", first.tier),
+            ("language", language_name(first.language) if first.language else None),
+        )
         if value is not None
     ]
     parts += [as_html(tag) for tag in first.tags]
@@ -128,7 +132,9 @@ def _talk(row: Mapping[str, Any], result: Result) -> str:
         text = reply["text"]
         if result.passed is False and isinstance(wanted, str) and max(len(text), len(wanted)) <= TEXT_SHOWN:
             marked = mark_differences(redact(wanted), redact(text))
-        shown = marked.actual if marked else _shown(text) or "<span class=soft>(an empty reply)</span>"
+        shown = marked.actual if marked else _shown(text)
+        if not text.strip():
+            shown = f"<span class=soft>({'a blank reply' if text else 'an empty reply'})</span>"
         parts.append(f'<p class="say">{shown}</p>')
     if (error := row["error"]) is not None:
         parts.append(f'<p class="say e">No result: {as_html(error["kind"])}. {_shown(error["message"])}</p>')
@@ -210,7 +216,10 @@ def _reason(score: Mapping[str, Any]) -> str:
     measure, unit = score.get("measure"), str(score.get("unit", ""))
     if measure is None or _says(reason, measure, unit):
         return reason
-    measured = (f"{measure:,.0f}" if abs(measure) >= 100 else f"{measure:.3g}") + f" {unit}".rstrip()
+    if unit.startswith("share of "):
+        measured = f"{100 * measure:.0f} % {unit.removeprefix('share ')}"
+    else:
+        measured = (f"{measure:,.0f}" if abs(measure) >= 100 else f"{measure:.3g}") + f" {unit}".rstrip()
     return f"{measured}; {reason}" if reason else measured
 
 
@@ -250,11 +259,23 @@ def _entries(value: Any) -> str:  # Any: whatever JSON holds
         ]
         return f"<ul>{''.join(items)}</ul>"
     if isinstance(value, list) and _is_nested(value):
-        items = [f"<li>{_shown(plain(each))}</li>" for each in value[:EVIDENCE_SHOWN]]
+        items = [f"<li>{_entry(each)}</li>" for each in value[:EVIDENCE_SHOWN]]
         if len(value) > EVIDENCE_SHOWN:
             items.append(f"<li>and {len(value) - EVIDENCE_SHOWN:,} more, in the JSON file</li>")
         return f"<ol>{''.join(items)}</ol>"
     return f"<p>{_shown(plain(value))}</p>"
+
+
+def _entry(value: Any) -> str:  # Any: whatever JSON holds
+    """One of several things on a line: its parts by name, those that say nothing left out."""
+    if not isinstance(value, Mapping):
+        return _shown(plain(value))
+    parts = (
+        f"<b>{as_html(str(name).replace('_', ' '))}</b> {_shown(plain(each))}"
+        for name, each in value.items()
+        if _has_content(each)
+    )
+    return " · ".join(parts) or "nothing"
 
 
 def _is_nested(value: Any) -> bool:  # Any: whatever JSON holds

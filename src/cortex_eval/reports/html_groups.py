@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cortex_eval.analysis import Coverage, Expectation, Group, Metric, Parity, Report, metric_name
+from cortex_eval.core import language_name
 from cortex_eval.reports.html_parts import bar, label_of, section, table
+from cortex_eval.reports.meanings import meanings_of
 from cortex_eval.reports.text import as_html, name_as_html
 from cortex_eval.reports.words import interval_of, main_metric, mean_of, number, plural, worst_first
 
@@ -87,12 +89,20 @@ def _group_section(report: Report, title: str, groups: Mapping[str, Group]) -> s
     ordered = worst_first(report, dict(groups)) if title in ("category", "tag") else list(groups.items())
     limit = limits_of(report).get(main)
     rows = "".join(
-        _group_row(name, group, main, others, limit, hoped.get(name, "–") if hoped else None)
+        _group_row(
+            language_name(name) if title == "language" else name,
+            group,
+            main,
+            others,
+            limit,
+            hoped.get(name, "–") if hoped else None,
+        )
         for name, group in ordered[: TAGS_SHOWN if title == "tag" else None]
     )
     more = len(ordered) - TAGS_SHOWN if title == "tag" else 0
     below = f'<p class="note">And {more:,} more {plural("tag", more)}, in the JSON file.</p>' if more > 0 else ""
-    body = table(heads, rows, numeric=numeric, label=f"By {title}") + below
+    told = {label_of(name): words for name, words in meanings_of(report).items()}
+    body = table(heads, rows, numeric=numeric, label=f"By {title}", told=told) + below
     if title == "tag":
         body = f"<details class=more><summary>{len(ordered):,} tags, worst first</summary>{body}</details>"
     return section(f"By {title}", body, is_wide=title != "language")
@@ -169,7 +179,7 @@ def _parity_section(gaps: tuple[Parity, ...]) -> str:
         arrow = "▼" if is_worse else "▲" if is_better else "▬"
         rows += (
             f"<tr><th scope=row>{name_as_html(label_of(each.metric))}</th>"
-            f"<td>{as_html(each.base or '?')} → {as_html(each.other or '?')}</td>"
+            f"<td>{as_html(language_name(each.base or '?'))} → {as_html(language_name(each.other or '?'))}</td>"
             f"<td class=n>{number(each.base_mean)}</td><td class=n>{number(each.other_mean)}</td>"
             f'<td class="n {tone}">{arrow} {each.gap:+.2f} <span class="flat">{between}</span></td>'
             f"<td class=n>{each.pairs:,}</td></tr>"

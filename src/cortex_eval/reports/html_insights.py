@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from cortex_eval.analysis import Classified, Confidence, Hallucination, Pattern, Report, Slice
 from cortex_eval.reports.error_analysis import setup_patterns, together_words, top_patterns
-from cortex_eval.reports.html_parts import bar, figure, level, section, table
+from cortex_eval.reports.html_parts import bar, ended, figure, level, section, table
 from cortex_eval.reports.text import as_html, name_as_html, visible
 from cortex_eval.reports.words import moment, number, plural
 
@@ -60,7 +60,7 @@ def _fix(pattern: Pattern) -> str:
     where = f" in <code>{as_html(pattern.location)}</code>" if pattern.location else ""
     cases = f"{pattern.count:,} {plural('case', pattern.count)}"
     together = together_words(pattern)
-    joint = f'<p class="note">Alone it wins nothing back; {as_html(together)}.</p>' if together else ""
+    joint = f'<p class="note">Alone it wins nothing back; {as_html(ended(together))}</p>' if together else ""
     evidence = f'<p class="note">Seen: {as_html(pattern.evidence)}</p>' if pattern.evidence else ""
     return (
         f'<div class="fix num"><div class="gain">{_points(pattern)}<span>points</span></div><div>'
@@ -262,7 +262,7 @@ def latency_section(report: Report, drawn: Drawn) -> str:
         for each in report.latency_warnings
     )
     chart = figure(drawn.get("latency"), table(("Time", "Replies"), rows, label="Histogram"))
-    body = f'<dl class="facts num">{facts}</dl>{warnings}{chart}'
+    body = f'<div class="whole"><dl class="facts num">{facts}</dl>{warnings}{chart}</div>'
     return section("Time to a reply", body, is_wide=False, anchor="latency")
 
 

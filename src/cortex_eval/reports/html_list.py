@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import orjson
 
 from cortex_eval.analysis import CaseChange, Report, SetAside, asked_at
-from cortex_eval.core import Result, redact, redact_bytes
+from cortex_eval.core import Result, language_name, redact, redact_bytes
 from cortex_eval.reports.html_cases import STATES, ShownCase, case_body, case_html, state_of, with_mark
 from cortex_eval.reports.text import as_html, cut, visible
 from cortex_eval.reports.words import plural, with_config
@@ -211,7 +211,8 @@ def _filters(report: Report) -> str:
     picks = ""
     for name, groups in (("category", report.categories), ("tier", report.tiers), ("language", report.languages)):
         if len(groups) > 1:
-            options = "".join(f'<option value="{as_html(each)}">{as_html(each)}</option>' for each in groups)
+            named = ((each, language_name(each) if name == "language" else each) for each in groups)
+            options = "".join(f'<option value="{as_html(each)}">{as_html(shown)}</option>' for each, shown in named)
             every = f'<option value="">{name.title()}: all</option>'
             picks += f'<select name="{name}" aria-label="{name.title()}">{every}{options}</select>'
     orders = (("", "problems first"), ("score", "lowest score"), ("slow", "slowest"), ("run", "as in the dataset"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cortex_eval.analysis import Report
-from cortex_eval.reports.text import as_html
+from cortex_eval.reports.text import as_html, visible
 
 LABELS = {
     "pass_rate": "Pass rate",
@@ -18,6 +19,7 @@ LABELS = {
     "tool": "Tool accuracy",
 }
 """Metrics by the names that people know them by; the others have their own, in words."""
+_CAPITALS = {"f1": "F1", "llm": "LLM", "bleu": "BLEU", "rouge": "ROUGE", "chrf": "chrF", "json": "JSON"}
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 _KINDS = {"critical": "t-fail", "high": "t-fail", "medium": "t-warn", "low": "t-none"}
 
@@ -35,8 +37,15 @@ def subject_of(report: Report) -> str:
 
 def label_of(metric: str) -> str:
     """The name of a metric as a reader knows it; not yet HTML."""
-    plain = metric.replace("_", " ").capitalize() if _IDENTIFIER.fullmatch(metric) else metric
-    return LABELS.get(metric, plain)
+    if metric in LABELS or not _IDENTIFIER.fullmatch(metric):
+        return LABELS.get(metric, metric)
+    first, *rest = metric.split("_")
+    return " ".join([_CAPITALS.get(first, first.capitalize()), *(_CAPITALS.get(each, each) for each in rest)])
+
+
+def ended(sentence: str) -> str:
+    """The sentence with a full stop, where it has no end of its own."""
+    return sentence if sentence.rstrip("”\"')").endswith((".", "!", "?", "…", "।")) else f"{sentence}."
 
 
 def section(title: str, content: str, *, is_wide: bool = True, anchor: str = "", lead: str = "") -> str:
@@ -47,17 +56,34 @@ def section(title: str, content: str, *, is_wide: bool = True, anchor: str = "",
     return f"<section{attributes}><h2>{title}</h2>{below}{content}</section>"
 
 
-def table(heads: Sequence[str], rows: str, *, numeric: Iterable[int] = (), label: str = "") -> str:
-    """A table that scrolls inside itself; the columns of `numeric` are aligned right."""
-    right = frozenset(numeric)
+def table(
+    heads: Sequence[str],
+    rows: str,
+    *,
+    numeric: Iterable[int] = (),
+    label: str = "",
+    told: Mapping[str, str] | None = None,
+) -> str:
+    """A table that scrolls inside itself; the columns of `numeric` are aligned right.
+
+    `told` is what a head means, by its name; the first one is that of the rows, and is not looked up.
+    """
+    right, meanings = frozenset(numeric), told or {}
     head = "".join(
-        f"<th scope=col{' class=n' if place in right else ''}>{as_html(name)}</th>" for place, name in enumerate(heads)
+        f"<th scope=col{' class=n' if place in right else ''}{titled(meanings.get(name, '') if place else '')}>"
+        f"{as_html(name)}</th>"
+        for place, name in enumerate(heads)
     )
     named = f' aria-label="{as_html(label)}"' if label else ""
     return (
         f'<div class="scroll"><table class="num"{named}><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
+
+
+def titled(words: str) -> str:
+    """The attribute that shows these words when a pointer rests on an element; nothing for none."""
+    return f' title="{html.escape(visible(words))}"' if words else ""
 
 
 def bar(share: float, *, is_low: bool = False) -> str:

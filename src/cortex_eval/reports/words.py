@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -27,8 +28,14 @@ HOW_TO_STOP = (
     "Whether that is chance cannot be told, and the exit code is 0. To stop a release here, write inconclusive: fail "
     "or mode: strict under gate:, or tag the cases that must not break as critical"
 )
+WIDE_INTERVAL = 0.3
+"""A pass whose pass rate may lie anywhere in so wide an interval, or a wider one, proves little."""
+LIMITS_NAMED = 3
+"""Limits that were missed beside errors, in a sentence; the gate's table has all."""
 NOISE_NAMED = 3
 """Metrics that are perhaps worse, in a sentence; the gate's table has all."""
+TO_MEND = ("target_unreachable", "target_unusable", "target_auth")
+"""Why a run paused that does not pass by itself."""
 _RUN_FIGURES = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
 
 
@@ -58,8 +65,12 @@ def verdict_words(report: Report, *, failed_are_shown: bool = False) -> VerdictW
 
 
 def _beside(report: Report) -> Iterator[str]:
-    """What did not decide and should be seen: what failed that must not, then flaky critical cases."""
+    """What did not decide and should be seen: how little a pass says, what failed that must not, flaky cases."""
     checks = report.gate.checks
+    if few := _few_cases(report):
+        yield few
+    if shared := _shared_limits(report):
+        yield shared
     if critical := critical_sentence(report.critical_failures):
         yield critical
     yield from (f"Flaky: {check.reason}" for check in checks if check.name == "flaky")
@@ -77,6 +88,26 @@ def _beside(report: Report) -> Iterator[str]:
         yield HOW_TO_STOP
 
 
+def _few_cases(report: Report) -> str:
+    """That the cases of a pass are too few to show much; empty when they are not."""
+    rate = report.metrics.get("pass_rate")
+    if report.gate.verdict != "passed" or rate is None or rate.low is None or rate.high is None:
+        return ""
+    if rate.high - rate.low < WIDE_INTERVAL:
+        return ""
+    return f"{counted_cases(report)}: the pass rate may be anywhere from {rate.low:.2f} to {rate.high:.2f}"
+
+
+def _shared_limits(report: Report) -> str:
+    """Where limits stand that a run missed, when they are those of all suites; empty otherwise."""
+    gate = report.run.manifest.get("gate", {})
+    missed = {check.name for check in report.gate.checks if not check.ok}
+    if report.gate.verdict != "below" or not gate.get("shared_in") or not missed & {*gate.get("thresholds", {})}:
+        return ""
+    own = f"suites.{report.run.suite}.gate"
+    return f"By gate.thresholds of {gate['shared_in']}, for every suite without a gate of its own ({own})"
+
+
 def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
     run, totals, verdict = report.run.id, report.totals, report.gate.verdict
     has_trouble = totals.failed > 0 or totals.errors > 0
@@ -88,7 +119,8 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
         label = {"passed": "See what failed", "error": "See what happened"}.get(verdict, "See them")
         yield Step(label, f"cortex runs show {run} --failed")
     if report.run.status == "paused":
-        yield Step("Go on", f"cortex run --resume {run}")
+        is_to_mend = (report.run.manifest.get("paused") or {}).get("kind") in TO_MEND
+        yield Step("When that is mended, go on" if is_to_mend else "Go on", f"cortex run --resume {run}")
     elif verdict == "error" or totals.errors:
         yield Step("Ask again what is missing", f"cortex run --resume {run}")
         if any(kind.startswith("error_judge") for kind in report.error_kinds):
@@ -101,11 +133,21 @@ def _baseline_name(report: Report) -> str:
 
 def with_config(command: str, run: RunRecord) -> str:
     """The command with the project file that the run was started with, if it was named then."""
-    config = run.manifest.get("request", {}).get("config")
-    return f"{command} --config {shlex.quote(_from_here(str(config)))}" if config else command
+    return with_project(command, run.manifest.get("request", {}).get("config"))
 
 
-def _from_here(config: str) -> str:
+def with_project(command: str, config: Path | str | None) -> str:
+    """The command with this project file; None: nobody named one, and it is found without."""
+    return f"{command} --config {shlex.quote(_found_from_here(str(config)))}" if config else command
+
+
+def from_here(path: Path) -> str:
+    """The path as it is printed, so that it can be opened: relative in this folder and below it, else absolute."""
+    whole, here = Path(os.path.abspath(path)), Path.cwd()  # noqa: PTH100  # without following links
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
+
+
+def _found_from_here(config: str) -> str:
     """The path as it leads to the file from this folder: whoever went into the project is in one of its folders now."""
     parts = Path(config).parts
     tails = (Path(*parts[dropped:]) for dropped in range(len(parts)))
@@ -119,6 +161,8 @@ def _sentence(report: Report) -> str:
         words = f"Paused: {words}"
     if len(telling) > 3:
         words += f" And {len(telling) - 3} more."
+    if missed := missed_limits(report):
+        words += f" {_also(missed)}."
     worst = next((each for each in report.regressions if each.worst_category is not None), None)
     if report.gate.verdict == "regressed" and worst is not None:
         failed = worst.worst_category_failed or 0
@@ -163,6 +207,26 @@ def telling_checks(report: Report) -> list[Check]:
         for check in failed
         if check.name.startswith("regression.") == is_drop and not check.name.startswith("error_rate")
     ]
+
+
+def missed_limits(report: Report) -> list[Check]:
+    """The limits that a whole run missed beside its errors, which decide before them."""
+    checks = report.gate.checks
+    is_part = any(check.name == "complete" and not check.ok for check in checks)
+    if report.gate.verdict != "error" or is_part or not report.totals.passed + report.totals.failed:
+        return []
+    others = ("error_rate", "regression.", "noise.")
+    return [each for each in checks if not each.ok and not each.is_open and not each.name.startswith(others)]
+
+
+def _also(missed: Sequence[Check]) -> str:
+    reasons = []
+    for check in missed[:LIMITS_NAMED]:
+        reason, _, remark = check.reason.partition("; ")
+        reasons.append(f"{reason} ({remark})" if remark else reason)
+    rest = f"; and {len(missed) - LIMITS_NAMED} more" if len(missed) > LIMITS_NAMED else ""
+    is_below = all(" is under " in check.reason for check in missed)
+    return f"Also {'below' if is_below else 'missed'}: {'; '.join(reasons)}{rest}"
 
 
 def sign_of(check: Check, report: Report) -> str:

@@ -21,6 +21,7 @@ class _Words(NamedTuple):
 
     clause_start: Pattern
     soothing: Pattern
+    """*don't worry*, *no harm*, कोई बात नहीं: a *no* that denies and warns of nothing."""
     mere_without: Pattern
     """*without any side effects*, *without asking your doctor*: these take nothing back."""
     strong_no: Pattern
@@ -29,6 +30,8 @@ class _Words(NamedTuple):
     """Takes words back when close before them."""
     no_behind: Pattern
     """Takes words back from behind: Hindi denies behind the noun."""
+    new_subject: Pattern
+    """What stands behind this is about something else: *stop your pills, they are dangerous*."""
     no_inside: Pattern
     denied: Pattern
     denied_behind: Pattern
@@ -50,6 +53,16 @@ def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
     return low, high
 
 
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text, in order."""
+    return [each.strip() for each in _SENTENCE_END.split(text) if each.strip()]
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text."""
+    return _SENTENCE_END.split(text.lstrip(), maxsplit=1)[0]
+
+
 def is_taken_back(text: str, start: int, end: int) -> bool:
     """Whether text[start:end] stands in a question, or is denied, warned of or refused in its clause."""
     known = _words()
@@ -59,7 +72,7 @@ def is_taken_back(text: str, start: int, end: int) -> bool:
     clause, inside = _last_clause(text[low:start]), less_mere_without(text[start:end])
     if known.strong_no.finds(clause) or known.weak_no.finds(clause[-NEAR:]) or known.no_inside.finds(inside):
         return True
-    return known.no_behind.finds(text[end:high])
+    return known.no_behind.finds(_same_subject(text[end:high]))
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
@@ -70,7 +83,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
 
 def warns(sentence: str) -> bool:
     """Whether the sentence has a word of warning."""
-    return _words().warning.finds(sentence)
+    return _words().warning.finds(less(_words().soothing, sentence))
 
 
 def suggests(sentence: str) -> bool:
@@ -80,17 +93,25 @@ def suggests(sentence: str) -> bool:
 
 def _last_clause(text: str) -> str:
     """What stands before the words in their clause, without *don't worry* and its like."""
-    text = _less(_words().soothing, less_mere_without(text))
+    text = less(_words().soothing, less_mere_without(text))
     spans = _words().clause_start.spans(text)
     return text[spans[-1].end :] if spans else text
 
 
+def _same_subject(text: str) -> str:
+    """What stands behind the words and still is about them, without *कोई बात नहीं* and its like."""
+    text = less(_words().soothing, text)
+    found = _words().new_subject.first(text)
+    return text if found is None else text[: found.start]
+
+
 def less_mere_without(text: str) -> str:
     """The text less each *without* that denies nothing: *without any side effects*, *without doubt*."""
-    return _less(_words().mere_without, text)
+    return less(_words().mere_without, text)
 
 
-def _less(pattern: Pattern, text: str) -> str:
+def less(pattern: Pattern, text: str) -> str:
+    """The text without what the pattern finds."""
     for span in reversed(pattern.spans(text)):
         text = f"{text[: span.start]} {text[span.end :]}"
     return text

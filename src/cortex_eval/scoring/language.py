@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-from cortex_eval.core import Case, Range, Reply, Score
+from cortex_eval.core import LANGUAGES, Case, Range, Reply, Score, language_name
 from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.detect import (
     HOW_TO_INSTALL,
@@ -30,31 +30,6 @@ _ISO_SCRIPTS = {
     "guru": "Gurmukhi",
     "hans": "Han",
     "hant": "Han",
-}
-_LANGUAGES = {
-    "english": "en",
-    "hindi": "hi",
-    "hinglish": "hi-latn",
-    "nepali": "ne",
-    "marathi": "mr",
-    "urdu": "ur",
-    "bengali": "bn",
-    "bangla": "bn",
-    "gujarati": "gu",
-    "punjabi": "pa",
-    "tamil": "ta",
-    "telugu": "te",
-    "kannada": "kn",
-    "malayalam": "ml",
-    "odia": "or",
-    "spanish": "es",
-    "french": "fr",
-    "german": "de",
-    "portuguese": "pt",
-    "arabic": "ar",
-    "chinese": "zh",
-    "japanese": "ja",
-    "russian": "ru",
 }
 _ALIKE = (frozenset({"no", "nb", "nn", "da"}), frozenset({"id", "ms"}), frozenset({"hr", "sr", "bs", "sh"}))
 """Languages that the model cannot tell apart in a few sentences."""
@@ -133,7 +108,7 @@ class Language:
             return 0.0, f"{mixed:.0%} of the words are not in {asked.script}; at most {self.max_mixed:.0%} may be."
         if found.language is not None or asked.language in found.others:
             share = f"; {mixed:.0%} of it is in another script" if mixed else ""
-            return 1.0, f"The reply is in {asked.language} ({found.script}), as asked{share}."
+            return 1.0, f"The reply is in {language_name(asked.language)} ({found.script}), as asked{share}."
         if found.is_short:
             return 1.0, f"The script is {found.script}, as asked; the text is too short to tell the language."
         if found.method == "model":
@@ -142,14 +117,15 @@ class Language:
 
 
 def _told(asked: Asked, found: Detected) -> str:
-    shown = found.language or "an unknown language"
-    return f"The reply is in {shown} ({found.script}); {asked.language} ({asked.script}) was asked for."
+    shown = language_name(found.language) if found.language else "an unknown language"
+    wanted = language_name(asked.language)
+    return f"The reply is in {shown} ({found.script}); {wanted} ({asked.script}) was asked for."
 
 
 def read_language(code: str) -> Asked:
     """The language and script that a code (`hi`, `hi-Latn`, `en_IN`) or an English name stands for."""
     code = code.strip().casefold()
-    language, *rest = _LANGUAGES.get(code, code).replace("_", "-").split("-")
+    language, *rest = LANGUAGES.get(code, code).replace("_", "-").split("-")
     script = next((_ISO_SCRIPTS[part] for part in rest if part in _ISO_SCRIPTS), SCRIPT_OF.get(language, "Latin"))
     return Asked(language, script)
 

@@ -12,7 +12,7 @@ from cortex_eval.scoring.base import scorers
 @scorers.register("performance")
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """1 at or under the threshold, falling in a straight line to 0 at twice the threshold."""
+    """How fast the reply came: 1 within the time allowed, falling in a straight line to 0 at twice that time."""
 
     response_time_threshold_ms: float = 1000.0
 

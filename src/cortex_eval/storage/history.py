@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -111,21 +111,23 @@ class History:
         sql = "DELETE FROM cortex_history WHERE run_id=? RETURNING run_id"
         return len(self._db.change(lambda tx: tx.fetch(sql, (run_id,))))
 
-    def compare_verdicts(self, run_id: str, other_id: str) -> Verdicts:
+    def compare_verdicts(self, run_id: str, other_id: str, *, without: Collection[str] = ()) -> Verdicts:
         """The cases that both runs have a verdict on, and those with different ones.
 
-        A verdict that the first run took over from another one says nothing, and is left out.
+        Left out are the cases that `without` names, and a verdict that the first run took over from another one,
+        which says nothing.
         """
         sql = """SELECT CASE WHEN a.verdict<>b.verdict THEN c.case_id END AS changed, count(*)
             FROM cortex_cases c JOIN ({own}) a ON a.ordinal=c.ordinal {cases} JOIN ({other}) b ON b.ordinal={place}
-            WHERE c.dataset_no=? AND a.verdict>=0 AND b.verdict>=0 GROUP BY 1"""
+            WHERE c.dataset_no=? AND a.verdict>=0 AND b.verdict>=0 {but} GROUP BY 1"""
         own, other = VERDICTS.format(and_more=f"AND r.cached<>{REUSED}"), VERDICTS.format(and_more="")
         (own_no, dataset_no), (other_no, others) = map(self._numbers, (run_id, other_id))
         cases, place, between = "JOIN cortex_cases o ON o.dataset_no=? AND o.case_id=c.case_id", "o.ordinal", [others]
         if dataset_no == others:
             cases, place, between = "", "c.ordinal", []
-        sql = sql.format(own=own, other=other, cases=cases, place=place)
-        rows = self._db.fetch(sql, (own_no, *between, other_no, dataset_no))
+        but = f"AND c.case_id NOT IN ({','.join('?' * len(without))})" if without else ""
+        sql = sql.format(own=own, other=other, cases=cases, place=place, but=but)
+        rows = self._db.fetch(sql, (own_no, *between, other_no, dataset_no, *map(storable, without)))
         changed = frozenset(case_id for case_id, _ in rows if case_id is not None)
         return Verdicts(sum(count for _, count in rows), changed)
 

@@ -26,8 +26,8 @@ RUNS_NAMED = 5
 class Runs:
     """Every run of this store."""
 
-    def __init__(self, db: Database, leases: Leases) -> None:
-        self._db, self._leases = db, leases
+    def __init__(self, db: Database, leases: Leases, advise: Callable[[str], str] = str) -> None:
+        self._db, self._leases, self._advise = db, leases, advise
         self._is_leased = IS_LEASED.format(clock=db.clock)
         self._lease = f"{db.clock}+{LEASE_S}"
 
@@ -111,7 +111,7 @@ class Runs:
         if len(rows) > 1:
             raise InputError(f"More than one run begins with {name!r}. Write more of its id.")
         if not rows:
-            raise InputError(f"There is no run {name!r}. {_near_run(name, [run.id for run in self.all(limit=20)])}")
+            raise InputError(f"There is no run {name!r}. {self._near_run(name)}")
         return rows[0]
 
     def all(self, *, limit: int = 1_000_000, suite: str = "") -> list[RunRecord]:
@@ -141,7 +141,7 @@ class Runs:
             if row.epoch == wanted and row.owner == owner:
                 return Lease(run_id, row.no, row.epoch)  # it was given, and only the reply to that was lost
             if row.is_going_on and row.owner != this_process():  # ours: left behind by a store that is closed
-                raise _refused(run_id, row)
+                raise self._refused(run_id, row)
             wanted = row.epoch + 1
             tx.fetch(
                 f"UPDATE cortex_runs SET lease_until={self._lease}, owner=?, status='running', "  # noqa: S608  # as above
@@ -151,6 +151,13 @@ class Runs:
             return Lease(run_id, row.no, wanted)
 
         return self._hold(run_id, take)
+
+    def describe(self, run_id: str, manifest: Mapping[str, Any]) -> None:
+        """Put down anew what a run that this store holds remembers of itself."""
+        written, lease = redact_bytes(to_json(manifest)), self._leases.of(run_id)
+        self._db.change(
+            lambda tx: tx.fetch("UPDATE cortex_runs SET manifest=? WHERE no=? AND epoch=?", (written, *lease.fence))
+        )
 
     def pulse(self, run_id: str) -> Pulse:
         """Look after a run that this store holds: renews its lease, and says whether somebody asked it to stop."""
@@ -193,7 +200,8 @@ class Runs:
         if not self._db.change(lambda tx: tx.fetch(sql, (*values, *lease.fence))):
             self._leases.release(run_id)
             raise LostLease(
-                f"Run {run_id} was taken over by another process, or deleted. Look at it: cortex runs list."
+                f"Run {run_id} was taken over by another process, or deleted. "
+                f"Look at it: {self._advise('cortex runs list')}."
             )
         self._leases.release(run_id)
 
@@ -228,7 +236,8 @@ class Runs:
         def remove(tx: Transaction) -> None:
             row = self._held_row(tx, run_id)
             if row is not None and row.is_going_on:
-                raise InputError(f"Run {run_id} is going on. Stop it first: cortex runs cancel {run_id}.")
+                how = self._advise(f"cortex runs cancel {run_id}")
+                raise InputError(f"Run {run_id} is going on. Stop it first: {how}.")
             tx.fetch("DELETE FROM cortex_runs WHERE id=?", (run_id,))
 
         self._db.change(remove)
@@ -245,6 +254,23 @@ class Runs:
         no, owner, status, epoch, is_leased, left_s = rows[0]
         is_going_on = status == "running" and is_held(run_id, owner, is_leased=bool(is_leased))
         return _HeldRow(no, owner, status, epoch, is_going_on, left_s)
+
+    def _refused(self, run_id: str, row: _HeldRow) -> InputError:
+        until = f" Its lease ends in {row.left_s:.0f} s unless it is renewed." if row.left_s > 0 else ""
+        return InputError(
+            f"Run {run_id} is still going on in another process ({row.owner}).{until} "
+            f"Wait for it, or stop it: {self._advise(f'cortex runs cancel {run_id}')}."
+        )
+
+    def _near_run(self, name: str) -> str:
+        """What to do when there is no run of this name."""
+        recent = [run.id for run in self.all(limit=20)]
+        if not recent:
+            return f"There are no runs yet: {self._advise('cortex run')}."
+        if near := get_close_matches(name, recent, n=1):
+            return f"Did you mean {near[0]!r}?"
+        newest = f"The newest {RUNS_NAMED} are" if len(recent) > RUNS_NAMED else "Newest first:"
+        return f"{newest} {', '.join(recent[:RUNS_NAMED])}. All of them: {self._advise('cortex runs list')}."
 
     def _records(self, where: str, parameters: Sequence[Any], *, limit: int = 10) -> list[RunRecord]:
         rows = self._db.fetch(
@@ -267,14 +293,6 @@ class _HeldRow(NamedTuple):
     left_s: float
 
 
-def _refused(run_id: str, row: _HeldRow) -> InputError:
-    until = f" Its lease ends in {row.left_s:.0f} s unless it is renewed." if row.left_s > 0 else ""
-    return InputError(
-        f"Run {run_id} is still going on in another process ({row.owner}).{until} "
-        f"Wait for it, or stop it: cortex runs cancel {run_id}."
-    )
-
-
 def _run(row: Row) -> RunRecord:
     is_going_on = row[2] == "running" and is_held(row[0], row[14], is_leased=bool(row[15]))
     return RunRecord(
@@ -295,13 +313,3 @@ def _run(row: Row) -> RunRecord:
         owner=row[14],
         dataset=dataset_from_row(row[16:]),
     )
-
-
-def _near_run(name: str, recent: Sequence[str]) -> str:
-    """What to do when there is no run of this name; `recent` has the newest first."""
-    if not recent:
-        return "There are no runs yet: cortex run."
-    if near := get_close_matches(name, recent, n=1):
-        return f"Did you mean {near[0]!r}?"
-    newest = f"The newest {RUNS_NAMED} are" if len(recent) > RUNS_NAMED else "Newest first:"
-    return f"{newest} {', '.join(recent[:RUNS_NAMED])}. All of them: cortex runs list."

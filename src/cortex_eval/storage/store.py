@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,17 +21,19 @@ class Store:
     """One store, opened with `with`. Reads are plain calls; what is written while a run goes on is awaited.
 
     A path is an SQLite file, `postgresql://…` a PostgreSQL database. Trouble that may pass is waited out, for at most
-    `patience_s` a time.
+    `patience_s` a time. `advise` makes a command as it is to be printed from one that names no project file.
     """
 
-    def __init__(self, location: Location, *, patience_s: float | None = None) -> None:
+    def __init__(
+        self, location: Location, *, patience_s: float | None = None, advise: Callable[[str], str] = str
+    ) -> None:
         self.location = parse_location(location) if isinstance(location, str) else location
         self._db = _database(self.location)
         if patience_s is not None:
             self._db.trouble.patience_s = patience_s
         self._leases = Leases(self._db)
         self.datasets = Datasets(self._db)
-        self.runs = Runs(self._db, self._leases)
+        self.runs = Runs(self._db, self._leases, advise)
         self.results = Results(self._db, self._leases)
         self.cache = Cache(self._db)
         self.baselines = Baselines(self._db)

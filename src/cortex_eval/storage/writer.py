@@ -82,6 +82,7 @@ class GroupWriter:
         self._lost: dict[Fence, LostLease] = {}
         # All of these belong to the event loop's thread; the queue is the only way to the other one.
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_thread = 0
         self._rows: Rows = {}
         self._later: Rows = {}
         self._waiting: list[_Waiting] = []
@@ -124,11 +125,11 @@ class GroupWriter:
         """The running loop. One that ended has left nobody waiting, whatever it was doing."""
         if (self._error or self._lost) and (error := self._failure(fence)) is not None:
             raise error
-        if self._loop is not None and self._loop.is_running():  # a store has one loop at a time
-            return self._loop
+        if self._loop is not None and self._loop.is_running() and threading.get_ident() == self._loop_thread:
+            return self._loop  # the running one of this thread, told at a fifth of the cost
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            self._loop, self._waiting = loop, []
+            self._loop, self._loop_thread, self._waiting = loop, threading.get_ident(), []
             self._is_busy = self._is_due = False
             if self._later:
                 loop.call_later(LATEST_S, self._bring_later)

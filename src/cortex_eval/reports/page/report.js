@@ -25,7 +25,7 @@
   // was asked, slowest reply in ms, place among the packed cases or -1].
   const STATES = ["error", "failed", "other", "passed"];
   const TAGS = { error: ["t-warn", "! error"], failed: ["t-fail", "✕ failed"], other: ["t-none", "– no verdict"], passed: ["t-pass", "✓ passed"] };
-  const STEP = 50;
+  const STEP = 50, PRINTED = 500; // cases on the screen at a time, and on paper
   const broken = new Set(JSON.parse(element("newly-broken")?.textContent ?? "[]")); // passed in the baseline, fail now
   const quarantined = new Set(JSON.parse(element("quarantined")?.textContent ?? "[]")); // in none of the figures
   const cases = JSON.parse(element("case-list").textContent).map((row, place) => ({
@@ -65,6 +65,7 @@
     if (each.node) return each.node;
     const [kind, label] = TAGS[each.state];
     const node = make("details", "case");
+    node.dataset.state = each.state;
     const line = make("summary");
     const ask = make("span", "ask", each.asked);
     if (quarantined.has(each.id)) ask.prepend(make("span", "tag t-none", "quarantine"), " ");
@@ -127,12 +128,12 @@
       readAll().then(() => { if (now === asked) show(); });
     }
   }
-  function draw() {
-    list.replaceChildren(...found.slice(0, limit).map(nodeOf));
+  function draw(most = limit) {
+    list.replaceChildren(...found.slice(0, most).map(nodeOf));
     empty.hidden = found.length > 0;
-    const left = found.length - limit;
+    const left = found.length - most;
     shown.hidden = found.length === cases.length && left <= 0;
-    shown.textContent = Math.min(limit, found.length).toLocaleString("en") + " of " + found.length.toLocaleString("en") + (found.length === 1 ? " case" : " cases");
+    shown.textContent = Math.min(most, found.length).toLocaleString("en") + " of " + found.length.toLocaleString("en") + (found.length === 1 ? " case" : " cases");
     further.hidden = left <= 0;
     further.textContent = "Show " + Math.min(STEP, Math.max(left, 0)) + " more";
   }
@@ -171,13 +172,17 @@
     else if (event.key === "?") keys.showModal();
   });
 
-  // On paper: what is listed, and open.
+  // On paper: what failed is open, what passed is a line, and more of them than on the screen.
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open], .numbers)")];
+    draw(Math.max(limit, PRINTED));
+    closed = [...document.querySelectorAll("details:not([open]):is(.more, [data-state=failed], [data-state=error])")];
     for (const each of closed) each.open = true;
   });
-  addEventListener("afterprint", () => { for (const each of closed) each.open = false; });
+  addEventListener("afterprint", () => {
+    for (const each of closed) each.open = false;
+    draw();
+  });
 
   bar.hidden = false;
   if (!element(location.hash.slice(1))) read();

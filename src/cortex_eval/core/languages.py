@@ -1,0 +1,43 @@
+"""Languages by the names that people know them by."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+LANGUAGES = {
+    "english": "en",
+    "hindi": "hi",
+    "hinglish": "hi-latn",
+    "nepali": "ne",
+    "marathi": "mr",
+    "urdu": "ur",
+    "bengali": "bn",
+    "bangla": "bn",
+    "gujarati": "gu",
+    "punjabi": "pa",
+    "tamil": "ta",
+    "telugu": "te",
+    "kannada": "kn",
+    "malayalam": "ml",
+    "odia": "or",
+    "spanish": "es",
+    "french": "fr",
+    "german": "de",
+    "portuguese": "pt",
+    "arabic": "ar",
+    "chinese": "zh",
+    "japanese": "ja",
+    "russian": "ru",
+}
+"""Codes by English name, in lower case; of two names for one code, the first is the one that is shown."""
+_NAMES = {code: name.capitalize() for name, code in reversed(LANGUAGES.items())}
+
+
+@lru_cache(maxsize=256)  # a page of ten thousand cases asks for each of them
+def language_name(code: str) -> str:
+    """`Hindi` for `hi`, `English (en-IN)` for `en-IN`; a code that is not known stays as it is."""
+    plain = code.strip().casefold().replace("_", "-")
+    if plain in _NAMES:
+        return _NAMES[plain]
+    base = _NAMES.get(plain.partition("-")[0])
+    return f"{base} ({code})" if base else code

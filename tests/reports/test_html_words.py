@@ -1,0 +1,139 @@
+"""The HTML report in words that a stranger understands: what is meant, in which run, without codes."""
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+
+import pytest
+from made_pages import full_report
+from made_results import made_case, made_report, made_result, simple_results
+
+from cortex_eval.analysis import Pattern
+from cortex_eval.core import changed
+from cortex_eval.reports import render_html
+from cortex_eval.reports.html_parts import ended, label_of
+from cortex_eval.reports.meanings import HOW_TO_READ, meanings_of
+from cortex_eval.scoring import scorers
+
+
+def _page(report):
+    return render_html(report, charts=False)
+
+
+def _planned(report, **kinds):
+    """The report, as of a run with these scorers, by name and kind."""
+    plan = {name: {"kind": kind} for name, kind in kinds.items()}
+    return replace(report, run=changed(report.run, manifest={**report.run.manifest, "scorers": plan}))
+
+
+def _scored(*names):
+    scores = {name: {"value": 1.0, "passed": True} for name in names}
+    return made_report([made_result(made_case(0), 0, scores=scores)])
+
+
+def test_a_suite_named_as_its_target_is_named_once():
+    report = made_report(simple_results(1))
+    same = replace(report, run=changed(report.run, suite=report.run.target_name))
+    assert f"<h1>{report.run.suite} on {report.run.target_name}" in _page(report)
+    assert f"<h1>{report.run.target_name}" in _page(same)
+
+
+def test_scorers_say_what_they_mean_in_their_own_words():
+    text = _page(_planned(_scored("accuracy", "quick"), accuracy="accuracy", quick="performance"))
+    for name, kind in (("Accuracy", "accuracy"), ("Quick", "performance")):
+        words = scorers.find(kind).__doc__.partition(".")[0].replace("'", "&#x27;")
+        assert f"<dt>{name}</dt> <dd>{words}." in text
+        assert f'<h3 title="{words}.">{name}</h3>' in text
+
+
+def test_a_scorer_whose_file_is_not_loaded_has_no_words_and_a_card():
+    report = _planned(_scored("mine"), mine="a_scorer_of_theirs")
+    assert "mine" not in meanings_of(report)
+    assert "<h3>Mine</h3>" in _page(report)
+
+
+@pytest.mark.parametrize("kind", list(scorers))
+def test_every_scorer_has_words(kind):
+    assert meanings_of(_planned(_scored("one"), one=kind))["one"].endswith(".")
+
+
+def test_brackets_are_explained_below_the_first_figures():
+    text = _page(full_report(12))
+    assert text.index('class="cards') < text.index(HOW_TO_READ) < text.index('id="gate"')
+
+
+def test_a_column_of_groups_is_not_taken_for_a_scorer_of_that_name():
+    rows = [
+        made_result(made_case(place, language=code), place, scores={"language": {"value": 1.0, "passed": True}})
+        for place, code in enumerate(("en", "hi"))
+    ]
+    text = _page(_planned(made_report(rows), language="language"))
+    assert "<th scope=col>Language</th>" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("entities", "Entity F1"),
+        ("entity_f1", "Entity F1"),
+        ("f1", "F1"),
+        ("llm_calls", "LLM calls"),
+        ("safety", "Safety"),
+        ("My Scorer", "My Scorer"),
+    ],
+)
+def test_a_metric_has_one_spelling(name, shown):
+    assert label_of(name) == shown
+
+
+@pytest.mark.parametrize(
+    ("sentence", "shown"),
+    [("It is so", "It is so."), ("“It is so.”", "“It is so.”"), ("Is it (so)?", "Is it (so)?"), ("a (b)", "a (b).")],
+)
+def test_a_sentence_has_one_end(sentence, shown):
+    assert ended(sentence) == shown
+
+
+def test_a_title_that_is_a_sentence_is_quoted_without_its_end():
+    pattern = Pattern(
+        type="x", title="One", count=1, cases=(), root_cause="r", action="a", needs=("The rule is broken (twice).",)
+    )
+    text = _page(replace(made_report(simple_results(2)), patterns=(pattern,)))
+    assert "“The rule is broken (twice)”.</p>" in text
+
+
+def test_evidence_names_what_is_there_and_leaves_out_what_is_empty():
+    finding = {"rule": "insulin", "words": "", "reason": "It is needed for life.", "where": "reply"}
+    scores = {"safety": {"value": 0.0, "passed": False, "reason": "1 finding", "evidence": {"findings": [finding]}}}
+    text = _page(made_report([made_result(made_case(0), 0, state="failed", scores=scores)]))
+    assert "<li><b>rule</b> insulin · <b>reason</b> It is needed for life. · <b>where</b> reply</li>" in text
+
+
+def test_languages_have_names_and_the_filter_keeps_their_codes():
+    text = _page(full_report(12))
+    assert "<th scope=row>Hindi</th>" in text
+    assert '<option value="hi">Hindi</option>' in text
+    assert "language Hindi" in text
+
+
+def test_a_share_is_told_in_percent():
+    score = {"value": 0.0, "passed": False, "measure": 1.0, "unit": "share of words in another script", "reason": "No."}
+    text = _page(made_report([made_result(made_case(0), 0, state="failed", scores={"language": score})]))
+    assert "100 % of words in another script; No." in text
+
+
+def test_tr09_every_sheet_of_paper_names_the_run_and_a_name_cannot_leave_its_place():
+    report = made_report(simple_results(1))
+    evil = replace(report, run=changed(report.run, suite='x"; } </style><script>alert(1)</script>'))
+    text = _page(evil)
+    styles = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert len(styles) == 2
+    assert re.fullmatch(r'@page \{ @top-left \{ content: "[^"<>{};]*"; \} \}', styles[1])
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    for style in styles:
+        assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in policy
+    plain = re.findall(r'content: "([^"]*)"', re.findall(r"<style>(.*?)</style>", _page(report), re.DOTALL)[1])[0]
+    shown = re.sub(r"\\([0-9a-f]+) ", lambda found: chr(int(found[1], 16)), plain)
+    assert shown.startswith(report.run.suite)
+    assert f"run {report.run.id}" in shown
