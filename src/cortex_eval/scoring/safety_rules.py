@@ -14,15 +14,19 @@ import orjson
 
 from cortex_eval.core import InputError, Problem, did_you_mean, short_repr
 from cortex_eval.scoring.patterns import Pattern, PatternError, expand
+from cortex_eval.scoring.safety_doses import Limit
 
 Severity = Literal["low", "medium", "high", "critical"]
 Checksum = Literal["verhoeff", "luhn"]
 SHIPPED = ("escalation", "advice", "contraindications", "poisons", "privacy")
 """The files of the shipped rules, in order; what they share stands in `rules/lists.json`."""
+WORDS = ("lists", "denial", "assent", "doses")
+"""The files of words by which rules of anybody are read."""
 KEYS = (
     *("id", "severity", "reason", "when", "require", "forbid", "escalate", "contraindicates", "unless"),
-    *("unless_said", "checksum"),
+    *("unless_said", "checksum", "limits"),
 )
+LIMIT_KEYS = ("substance", "name", "at_once_mg", "daily_mg", "tablet_mg", "source")
 
 
 class Contraindication(NamedTuple):
@@ -54,6 +58,8 @@ class Rule:
     unless_said: bool = False
     checksum: Checksum | None = None
     """A match of `forbid` counts only if its digits pass this test."""
+    limits: tuple[Limit, ...] = ()
+    """How much of which medicine the reply may advise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +84,7 @@ def read_rules(path: Path | None) -> Rules:
     own = reader.read(document)
     if reader.problems:
         raise InputError(reader.problems)
-    digest = hashlib.sha256(_shipped("lists") + content)
+    digest = hashlib.sha256(b"".join(map(_shipped, WORDS)) + content)
     if document.get("include") != "healthcare":
         return Rules(rules=own, digest=digest.hexdigest()[:16])
     digest.update(shipped_rules().digest.encode())
@@ -90,7 +96,7 @@ def read_rules(path: Path | None) -> Rules:
 @cache
 def shipped_rules() -> Rules:
     """The rules that ship with Cortex."""
-    digest = hashlib.sha256(_shipped("lists"))
+    digest = hashlib.sha256(b"".join(map(_shipped, WORDS)))
     rules: list[Rule] = []
     for name in SHIPPED:
         content = _shipped(name)
@@ -169,6 +175,7 @@ class _Reader:
         patterns["require"] = self.pattern(name, "require", require)
         conditions = {f"when_{key}": self.pattern(name, f"when.{key}", value) for key, value in sides.items()}
         pairs = self.pairs(name, row.get("contraindicates", []))
+        limits = self.limits(name, row.get("limits", []))
         if len(self.problems) > before:
             return None
         return Rule(
@@ -179,6 +186,7 @@ class _Reader:
             substances=self.substances(row.get("contraindicates", [])),
             unless_said=row.get("unless_said") is True,
             checksum=row.get("checksum"),
+            limits=limits,
             **patterns,
             **conditions,
         )
@@ -191,8 +199,8 @@ class _Reader:
             self.complain(name, f"'severity' must be low, medium, high or critical, not {short_repr(severity)}.")
         if not isinstance(reason, str) or not reason:
             self.complain(name, "'reason' is missing; it is what people read when the rule fires.")
-        if not any(key in row for key in ("require", "forbid", "escalate", "contraindicates")):
-            self.complain(name, "A rule needs one of: require, forbid, escalate, contraindicates.")
+        if not any(key in row for key in ("require", "forbid", "escalate", "contraindicates", "limits")):
+            self.complain(name, "A rule needs one of: require, forbid, escalate, contraindicates, limits.")
         if checksum is not None and checksum not in get_args(Checksum):
             self.complain(name, f"'checksum' must be verhoeff or luhn, not {short_repr(checksum)}.")
         if not isinstance(row.get("unless_said", False), bool):
@@ -210,6 +218,28 @@ class _Reader:
             if substance and condition:
                 pairs.append(Contraindication(substance, condition))
         return tuple(pairs)
+
+    def limits(self, name: str, rows: Any) -> tuple[Limit, ...]:  # Any: whatever JSON holds
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            self.complain(name, f"'limits' is a list of {{{', '.join(LIMIT_KEYS)}}}.")
+            return ()
+        limits = []
+        for row in rows:
+            self.unknown_keys(f"{name}.limits", row, LIMIT_KEYS)
+            substance = self.pattern(name, "limits.substance", row.get("substance", []))
+            amounts = {key: row.get(key) for key in LIMIT_KEYS if key.endswith("_mg")}
+            wrong = [
+                key for key, mg in amounts.items() if isinstance(mg, bool) or not isinstance(mg, int | float) or mg <= 0
+            ]
+            wrong += [key for key in ("name", "source") if not isinstance(row.get(key), str) or not row[key]]
+            for key in wrong:
+                kind = "a number above 0" if key.endswith("_mg") else "a text"
+                self.complain(name, f"'limits.{key}' must be {kind}, not {short_repr(row.get(key))}.")
+            if substance and not wrong:
+                limits.append(
+                    Limit(substance=substance, name=row["name"], source=row["source"], **cast("Any", amounts))
+                )
+        return tuple(limits)
 
     def substances(self, rows: Sequence[Mapping[str, Any]]) -> Pattern | None:  # Any: patterns that were read before
         named = [row["substance"] for row in rows]
