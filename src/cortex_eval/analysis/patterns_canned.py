@@ -10,14 +10,14 @@ import orjson
 from cortex_eval.analysis.patterns_causes import plain
 from cortex_eval.core import Result
 
-WAITING_BYTES = 8_000_000
+WAITING_BYTES = 2_000_000
 """Of failed cases whose reply came up once so far; of later ones only the first of each reply is told otherwise."""
 _ROW_BYTES = 2_000
 """Of a result without its case and reply."""
 QUESTIONS = 3
 """So many different questions, with as many different answers, make a reply a canned one."""
-REPLIES_KEPT = 50_000
-"""Different replies that are remembered, as numbers: 15 MB."""
+REPLIES_KEPT = 10_000
+"""Different replies that are remembered, as numbers: 3 MB."""
 _FEWEST_WORDS = 4
 """Shorter replies, such as a name or *yes*, may well be meant for several questions."""
 

@@ -24,7 +24,7 @@ from cortex_eval.analysis.patterns_names import (
 from cortex_eval.analysis.patterns_replay import Key, Replays, Ways, ways_of_all
 from cortex_eval.core import Result, RunRecord
 
-HELD_BYTES = 8_000_000
+HELD_BYTES = 1_000_000
 """Of cases that passed and are looked at only when another one fails."""
 DETAILS_KEPT = 50
 """Different reasons or values counted per fault: more would fill the memory, and nobody reads them."""

@@ -38,6 +38,7 @@ LOADED_MEANWHILE = {
     "reports": (
         *("verdict_words", "ResultLines", "ListedCases", "money", "render_console", "html_chunks", "write_artifacts"),
     ),
+    "past": ("look_back",),
 }
 """Names of what a report is made with, each with the files behind it; the smallest first."""
 CAUSES = ("scoring", ("content_words", "missing_quantities", "take_apart", "count_scripts"))
