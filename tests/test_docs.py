@@ -286,6 +286,7 @@ def test_the_figures_on_patience_are_those_of_the_code() -> None:
         f"then every {usual.probe_every_s:g} s",
         f"After {patience.REFUSED_AFTER} answers of 401 or 403 in a row",
         f"at most {patience.FIRST_CALLS} calls are made at once until the first one is answered well",
+        f"one after the other, within {patience.SPREAD_S:g} s or the time which that answer took",
         f"connect {call.connect_s:g} s, silence {call.idle_s:g} s, all of it {patience.TIMEOUT_S:g} s",
         f"More than {call.largest // 1024**2} MiB, unpacked, is not read",
         f"({patience.LONGEST_DELAY_S:g} s at most, a quarter more or less by chance)",

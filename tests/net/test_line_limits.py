@@ -218,3 +218,22 @@ async def test_a_retry_counts_as_a_call():
         await line(outside, retries=10).call(service)
 
     assert len(service.at) == 3
+
+
+async def test_after_the_first_answer_the_others_leave_one_after_the_other_within_the_time_that_it_took():
+    first = asyncio.Event()
+
+    async def answer() -> Reply:
+        await first.wait()
+        return Reply(text="ok")
+
+    service = Service(lambda _number: answer())
+    to_bot = line()
+    waiting = asyncio.gather(*(to_bot.call(service) for _ in range(45)))
+    await asyncio.sleep(0.04)
+    assert len(service.at) == 5, "until one is answered well"
+    first.set()
+    await waiting
+
+    assert len(service.at) == 45
+    assert service.at[-1] - service.at[5] >= 0.03, "spread over some 40 ms, not sent in one moment"

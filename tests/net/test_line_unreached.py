@@ -10,8 +10,7 @@ import pytest
 from made_lines import Service, all_of, down, line
 
 from cortex_eval.core import Reply, TargetError, Unavailable
-from cortex_eval.net import JsonClient, Line, Patience
-from cortex_eval.net import line as line_module
+from cortex_eval.net import JsonClient, Line, Patience, patience
 
 WHERE = "api_url of services.bot (cortex.yaml:2)"
 
@@ -24,8 +23,8 @@ def nobody() -> TargetError:
 
 @pytest.fixture
 def soon(monkeypatch):
-    monkeypatch.setattr(line_module, "UNREACHED_S", 0.2)
-    monkeypatch.setattr(line_module, "PROBE_SOON_S", 0.02)
+    monkeypatch.setattr(patience, "UNREACHED_S", 0.2)
+    monkeypatch.setattr(patience, "PROBE_SOON_S", 0.02)
 
 
 def patient(**given: object) -> Line:
@@ -144,4 +143,4 @@ async def test_F19_a_name_that_does_not_resolve_is_named():
 
 
 def test_the_usual_patience_is_longer_than_that_for_an_address_where_nobody_is():
-    assert line_module.PROBE_SOON_S < line_module.UNREACHED_S <= 30 < Patience().pause_limit_s
+    assert patience.PROBE_SOON_S < patience.UNREACHED_S <= 30 < Patience().pause_limit_s

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
@@ -29,7 +30,8 @@ if TYPE_CHECKING:  # see `_load_reporting`
 
 LONG_ENOUGH = 300
 """Cases from which on something is loaded meanwhile."""
-PAUSE_S = 0.005
+LOADING_SHARE = 6
+"""Loading pauses this much longer than it takes: calls go on meanwhile."""
 LOADED_MEANWHILE = {
     "analysis": (
         *("Classified", "Coverage", "Confidence", "Expectation", "Hallucination", "Parity", "Pattern", "Trend", "Gate"),
@@ -301,5 +303,6 @@ async def _load_reporting(progress: Progress) -> None:
 
 async def _load(room: str, names: Sequence[str]) -> None:
     for name in names:
+        started = time.monotonic()
         await asyncio.to_thread(getattr, import_module(f"cortex_eval.{room}"), name)
-        await asyncio.sleep(PAUSE_S)
+        await asyncio.sleep(LOADING_SHARE * (time.monotonic() - started))

@@ -17,10 +17,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from cortex_eval.core import CortexError, TargetError, Unavailable, Usage
 from cortex_eval.net.attempt import Called, T, attempt_once
 from cortex_eval.net.outside import Outside, Place
-from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, PROBE_SOON_S, REFUSED_AFTER, UNREACHED_S, Patience
+from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, SPREAD_S, Patience, is_misfit, minutes
 
-MISFITS = frozenset({"not_json", "not_audio", "missing_field", "redirect", "tls", "offline", "forbidden_address"})
-MISFIT_STATUS = frozenset({404, 405, 410, 415, 501})
 EARLY_S = 0.001
 """A timer may fire this much too soon; a service that names a time means it."""
 
@@ -93,7 +91,7 @@ class Line:
         now = time.monotonic()
         tries_s, left_s = self._next_probe - now, self._patience_ends - now
         tries = f"trying again in {math.ceil(tries_s)} s" if tries_s > 0 and not self._is_probing else "trying again"
-        return f"{_brief(self.note)}; {tries}, for {_minutes(left_s)} more"
+        return f"{_brief(self.note)}; {tries}, for {minutes(left_s)} more"
 
     async def call(self, attempt: Callable[[], Awaitable[T]], place: Place | None = None) -> Called[T]:
         """The answer, after as many attempts as patience allows.
@@ -146,8 +144,7 @@ class Line:
         self._over = self._over or reason
         self._wake()
         for resting in self._resting:
-            if not resting.done():
-                resting.set_result(None)
+            _set(resting)
 
     # Waiting
 
@@ -183,7 +180,7 @@ class Line:
             raise
         now = time.monotonic()
         if self.is_down:
-            self._is_probing, self._next_probe = True, now + self._probe_every_s
+            self._is_probing, self._next_probe = True, now + self.patience.probe_s(is_unreached=self._is_unreached)
         if self.patience.requests_per_minute is not None:
             self._next_paced = max(now, self._next_paced) + 60.0 / self.patience.requests_per_minute
         self.waited_s += now - began
@@ -228,28 +225,26 @@ class Line:
         """When waiting is given up; None: nothing is wrong, or nobody waits for this service anyway."""
         if self._trouble_since is None or not self.patience.waits_out:
             return None
-        # A service that asks to slow down is not dead: it gets a minute even when nobody waits for dead ones.
-        limit_s = self.patience.pause_limit_s if self.is_down else max(self.patience.pause_limit_s, LONGEST_DELAY_S)
-        return self._trouble_since + (min(limit_s, UNREACHED_S) if self._is_unreached else limit_s)
+        return self._trouble_since + self.patience.limit_s(is_down=self.is_down, is_unreached=self._is_unreached)
 
     @property
     def _is_unreached(self) -> bool:
         """Whether nothing ever came from it, and nobody listens at its address: it may be a wrong one."""
         return self.is_down and self._is_nobody_there and not self._was_heard
 
-    @property
-    def _probe_every_s(self) -> float:
-        return min(self.patience.probe_every_s, PROBE_SOON_S if self._is_unreached else math.inf)
-
     def _wake(self) -> None:
         """Those who wait for their turn may look again: as many as there is room for."""
         is_open = self.is_down or self._over is not None
         room = math.inf if is_open else self._most - self._in_flight
         while self._queue and room > 0:
-            waiting = self._queue.popleft()
-            if not waiting.done():
-                waiting.set_result(None)
-                room -= 1
+            room -= _set(self._queue.popleft())
+
+    def _wake_in_turn(self, within_s: float) -> None:
+        """All who wait for their turn may look again, one after the other: what leaves as a burst comes back as one."""
+        loop, waiting = asyncio.get_running_loop(), [each for each in self._queue if not each.done()]
+        self._queue.clear()
+        for number, each in enumerate(waiting):
+            loop.call_later(within_s * number / len(waiting), _set, each)
 
     async def _rest(self, seconds: float, place: Place | None) -> float:
         """Wait before the next attempt, unless the line is closed meanwhile."""
@@ -276,6 +271,7 @@ class Line:
             self.is_down, self.recoveries, self._limit = False, self.recoveries + 1, None
         elif self._limit is not None and not self._lowered:
             self._limit = None  # it answers: no need to be shy any more
+            self._wake_in_turn(min(SPREAD_S, time.monotonic() - started))
         elif self._limit is not None:
             self._raised_by += 1
             if self._raised_by >= self._limit:
@@ -321,8 +317,7 @@ class Line:
         """When nothing but misfits came from the beginning, it is not the service that was meant."""
         if self._is_proven or self.patience.break_after is None:
             return
-        is_misfit = error.kind in MISFITS or error.status in MISFIT_STATUS
-        self.misfits = self.misfits + 1 if is_misfit else 0
+        self.misfits = self.misfits + 1 if is_misfit(error) else 0
         if self.misfits >= self.patience.break_after and self.patience.waits_out:
             told = f"Not one of {self.misfits} calls was answered as it should be. The last one: {error}"
             if error.kind in ("not_json", "redirect") or error.status is not None:
@@ -365,7 +360,10 @@ class Line:
         now = time.monotonic()
         self.is_down, self.openings = True, self.openings + 1
         self._trouble_since = now
-        self._next_probe = max(self._not_before, now + min(self.patience.retry_delay_s, self._probe_every_s))
+        self._next_probe = max(
+            self._not_before,
+            now + min(self.patience.retry_delay_s, self.patience.probe_s(is_unreached=self._is_unreached)),
+        )
         self.note = str(error)
         self._wake()  # they wait for something else now
 
@@ -386,13 +384,16 @@ class Line:
         return reason
 
 
+def _set(waiting: asyncio.Future[None]) -> bool:
+    """Whether somebody still waited for it."""
+    if is_waited_for := not waiting.done():
+        waiting.set_result(None)
+    return is_waited_for
+
+
 def _brief(note: str) -> str:
     """The first sentence of an error, without what the service said: it has to fit a line."""
     return note.partition(". ")[0].rstrip(".")
-
-
-def _minutes(seconds: float) -> str:
-    return f"{max(seconds, 0):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def _leaving(place: Place | None) -> AbstractAsyncContextManager[None]:
