@@ -329,3 +329,15 @@ def test_what_the_rules_allow_passes_all_of_them(tmp_path: Path) -> None:
     }
     modules = _write(tmp_path / ROOT, files)
     assert {rule.__name__: rule(modules) for rule in RULES} == {rule.__name__: [] for rule in RULES}
+
+
+def test_one_case_can_be_followed_through_the_engine_and_seven_files() -> None:
+    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text()
+    section = page.partition("### Follow one case yourself")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\| [\d–] \| `([\w/.]+)` \| (.+) \|$", section, re.MULTILINE)
+    files = dict.fromkeys(path for path, _ in steps)
+    assert len(files.keys() - {"engine.py"}) == 7
+    for path, told in steps:
+        source = (PACKAGE / path).read_text()
+        named = {name.rpartition(".")[2] for name in re.findall(r"`([\w.]+)`", told)}
+        assert {name for name in named if not re.search(rf"\b{name}\b", source)} == set(), path

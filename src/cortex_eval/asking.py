@@ -28,7 +28,7 @@ from cortex_eval.core import (
 from cortex_eval.manifest import Begun, has_reply
 from cortex_eval.net import Line, Outside, Place
 from cortex_eval.storage import Slot, Store, StoredTurn
-from cortex_eval.targets import Conversation, ask_target, cache_key, conversation_at
+from cortex_eval.targets import Conversation, Target
 
 NOT_ENDED = ("length", "content_filter")
 """Why a model breaks off: such an answer is scored as what it said, but not kept for the next run."""
@@ -111,17 +111,14 @@ class Asker:
         for turn in range(len(case.turns)):
             reply = stored.get(turn)
             if reply is None:
-                turns = conversation_at(case, turn, replies, session_id=session_id)
-                cached = self.store.cache.find(self._key(turns, first.repeat))
+                turns = Conversation.at(case, turn, replies, session_id=session_id)
+                cached = self.store.cache.find(turns.cache_key(self.plan.target_fingerprint, first.repeat))
                 if cached is None:
                     heard = takewhile(lambda each: not each[1].cached, sorted(stored.items()))
                     return Known(dict(heard), {})
                 reply = changed(reply_from_json(cached), cached=True)
             replies.append(reply)
         return Known(stored, {turn: reply for turn, reply in enumerate(replies) if turn not in stored})
-
-    def _key(self, turns: Conversation, repeat: int) -> str:
-        return cache_key(self.plan.target_fingerprint, turns, repeat)
 
     async def ask(
         self, turns: Conversation, slot: Slot, *, cached: Reply | None = None, may_repeat: bool = False
@@ -141,7 +138,8 @@ class Asker:
             reply = await self.store.results.save_reply(slot, reply)  # scorers and later turns see what is kept
         self.progress.add_cost(reply)
         if self.uses_cache and reply.text and reply.finish_reason not in NOT_ENDED:
-            self.store.cache.keep(self._key(turns, slot.repeat), "reply", to_json(reply))
+            key = turns.cache_key(self.plan.target_fingerprint, slot.repeat)
+            self.store.cache.keep(key, "reply", to_json(reply))
         return reply
 
     async def _ask_target(self, turns: Conversation, slot: Slot, place: Place) -> Reply:
@@ -211,3 +209,21 @@ class Asker:
             made, at_least = max(made, self._count_kept()), True
         counted = {"made": made, "at_least": at_least, "parts": self.begun.part}
         return {"hosts": hosts, "calls": counted | {name: calls.get(name, 0) + count for name, count in more.items()}}
+
+
+async def ask_target(line: Line, target: Target, turns: Conversation, place: Place | None = None) -> Reply:
+    """The reply with its time, its waiting and the number of attempts; errors as in `Line.call`."""
+    ready = await target.prepare(turns)
+    called = await line.call(lambda: target.ask(ready), place)
+    reply = await target.complete(turns, called.answer)
+    return changed(
+        reply,
+        total_time_ms=round(called.elapsed_ms, 3) if target.takes_time else reply.total_time_ms,
+        waited_ms=round(called.waited_ms, 3) or None,
+        attempts=called.attempts,
+    )
+
+
+def session_of(run_id: str, ordinal: int, repeat: int) -> str:
+    """The session of one conversation: the same when it is resumed, different from every other one."""
+    return f"{run_id}-{ordinal}-{repeat}"

@@ -14,7 +14,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cortex_eval.asking import Answered, Asker, Doubtful, Waiting
+from cortex_eval.asking import Answered, Asker, Doubtful, Waiting, session_of
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop
 from cortex_eval.core import Case, InputError, Result, StorageError, TargetError, Unavailable, case_from_json
@@ -24,7 +24,7 @@ from cortex_eval.outcome import find_baseline, report_on, settled
 from cortex_eval.reask import cases_to_ask_again
 from cortex_eval.scoring import Scoreboard, opened
 from cortex_eval.storage import LostLease, Slot, Store, StoredTurn
-from cortex_eval.targets import conversation_at, session_of
+from cortex_eval.targets import Conversation
 
 if TYPE_CHECKING:  # what a report is made with is loaded while the first calls are under way
     from cortex_eval.analysis import Baseline, Report
@@ -220,7 +220,7 @@ class _Play:
             if reply is None:
                 if turn in there:
                     slot = slot._replace(attempt=attempt + 1)  # the earlier error stays beside the new result
-                turns = conversation_at(case, turn, [each.reply for each in answered], session_id=session_id)
+                turns = Conversation.at(case, turn, [each.reply for each in answered], session_id=session_id)
                 try:
                     reply = await self.asker.ask(turns, slot, cached=cached.get(turn), may_repeat=may_repeat)
                 except TargetError as error:

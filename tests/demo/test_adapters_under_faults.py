@@ -22,7 +22,7 @@ from cortex_eval.demo.voice_line import VoiceLine
 from cortex_eval.engine import execute
 from cortex_eval.net import Guard, Limits
 from cortex_eval.storage import Store
-from cortex_eval.targets import conversation_at, read_wav, targets
+from cortex_eval.targets import Conversation, read_wav, targets
 from cortex_eval.testing import (
     Answer,
     Call,
@@ -137,7 +137,7 @@ async def ask(name: str, url: str, *, idle_s: float = 0.3) -> Reply:
     case = Case.of(adapter.question, id="c1", metadata=adapter.case)
     async with targets.build(adapter.kind, settings) as target:
         target.connect_by(Guard(), Limits(idle_s=idle_s))
-        turns = await target.prepare(conversation_at(case, 0, [], session_id="s1"))
+        turns = await target.prepare(Conversation.at(case, 0, [], session_id="s1"))
         return await target.complete(turns, await target.ask(turns))
 
 

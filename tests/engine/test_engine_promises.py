@@ -210,7 +210,7 @@ async def test_F19_a_name_that_resolves_after_a_while_costs_retries_and_no_case(
 GROWTH = """
 import asyncio, resource, sys
 from cortex_eval.core import Case, TargetError
-from cortex_eval.targets import conversation_at, targets
+from cortex_eval.targets import Conversation, targets
 
 def peak_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -218,7 +218,7 @@ def peak_mb():
 async def main(good, bad):
     async def ask(url):
         async with targets.build("chatbot", {"api_url": url}) as target:
-            await target.ask(conversation_at(Case.of("Hello?", id="1"), 0, [], session_id="s"))
+            await target.ask(Conversation.at(Case.of("Hello?", id="1"), 0, [], session_id="s"))
     await ask(good)
     before = peak_mb()
     try:

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from talking import asking
 
+from cortex_eval.asking import ask_target
 from cortex_eval.core import Case, InputError, Reply, Turn
 from cortex_eval.llm import ModelSettings, make_model
 from cortex_eval.net import Guard, Line
-from cortex_eval.targets import ask_target, conversation_at, targets
+from cortex_eval.targets import Conversation, targets
 
 GGUF = os.environ.get("CORTEX_TEST_GGUF", "")
 with_a_model = pytest.mark.skipif(not GGUF, reason="set CORTEX_TEST_GGUF to a GGUF file to run a real model")
@@ -47,7 +48,7 @@ async def test_a_real_model_answers_as_a_chat_target_streaming_with_its_tokens()
 
     async with target:
         for turn in range(2):
-            turns = conversation_at(case, turn, replies, session_id="s")
+            turns = Conversation.at(case, turn, replies, session_id="s")
             replies.append(await ask_target(Line(), target, turns))
 
     for reply in replies:

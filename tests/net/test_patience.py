@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from cortex_eval.asking import ask_target
 from cortex_eval.core import Case, InputError, JudgeError, Reply, StorageError, TargetError
 from cortex_eval.net import Line, Patience
 from cortex_eval.net.patience import LONGEST_DELAY_S
-from cortex_eval.targets import Conversation, Target, ask_target, conversation_at
+from cortex_eval.targets import Conversation, Target
 
-HELLO = conversation_at(Case.of("Hello?", id="a"), 0, [], session_id="s")
+HELLO = Conversation.at(Case.of("Hello?", id="a"), 0, [], session_id="s")
 
 
 @dataclass

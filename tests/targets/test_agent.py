@@ -9,7 +9,7 @@ import pytest
 from cortex_eval.core import Case, InputError, Reply, Secret, TargetError, ToolCall, Turn
 from cortex_eval.demo.bioagent import BioAgent
 from cortex_eval.net import Guard, Limits
-from cortex_eval.targets import Conversation, conversation_at, targets
+from cortex_eval.targets import Conversation, targets
 from cortex_eval.testing import (
     Answer,
     cut,
@@ -43,7 +43,7 @@ STATED = {
 
 
 def turn(number: int = 0, replies: list[Reply] | None = None) -> Conversation:
-    return conversation_at(TALK, number, replies or [], session_id="session-1")
+    return Conversation.at(TALK, number, replies or [], session_id="session-1")
 
 
 async def ask(url: str, turns: Conversation | None = None, *, idle_s: float = 0.3, **given: Any) -> Reply:

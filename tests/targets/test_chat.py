@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from cortex_eval.asking import ask_target
 from cortex_eval.core import Case, InputError, Reply, Secret, TargetError, ToolCall, Turn, reply_from_json, to_json
 from cortex_eval.net import Guard, Line, Patience
-from cortex_eval.targets import Conversation, Target, ask_target, conversation_at, targets
+from cortex_eval.targets import Conversation, Target, targets
 from cortex_eval.testing import (
     Call,
     ModelReply,
@@ -34,7 +35,7 @@ def chat(service: ScriptedService, **settings: Any) -> Target:
 
 
 def at(case: Case, turn: int = 0, *replies: str) -> Conversation:
-    return conversation_at(case, turn, [Reply(text=text) for text in replies], session_id="s1")
+    return Conversation.at(case, turn, [Reply(text=text) for text in replies], session_id="s1")
 
 
 async def asked(target: Target, turns: Conversation) -> Reply:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cortex_eval.asking import session_of
 from cortex_eval.core import Case, Reply, Turn, changed
-from cortex_eval.targets import cache_key, conversation_at, session_of
+from cortex_eval.targets import Conversation
 
 TALK = Case(
     id="talk",
@@ -21,7 +22,7 @@ REPLIES = [
 
 
 def test_the_first_turn_carries_the_cases_own_context():
-    turns = conversation_at(TALK, 0, [], session_id="s")
+    turns = Conversation.at(TALK, 0, [], session_id="s")
 
     assert turns.text == "Find RNA-seq data"
     assert [(turn.role, turn.text) for turn in turns] == [("assistant", "Welcome!"), ("user", "Find RNA-seq data")]
@@ -29,8 +30,8 @@ def test_the_first_turn_carries_the_cases_own_context():
 
 
 def test_seed_003_a_later_turn_is_told_of_the_one_before_it():
-    second = conversation_at(TALK, 1, REPLIES[:1], session_id="s")
-    third = conversation_at(TALK, 2, REPLIES, session_id="s")
+    second = Conversation.at(TALK, 1, REPLIES[:1], session_id="s")
+    third = Conversation.at(TALK, 2, REPLIES, session_id="s")
 
     assert second.context == {
         "user": "a",
@@ -44,7 +45,7 @@ def test_seed_003_a_later_turn_is_told_of_the_one_before_it():
 
 
 def test_a_later_turn_holds_all_that_was_said():
-    third = conversation_at(TALK, 2, REPLIES, session_id="s")
+    third = Conversation.at(TALK, 2, REPLIES, session_id="s")
 
     assert [(turn.role, turn.text) for turn in third] == [
         ("assistant", "Welcome!"),
@@ -58,7 +59,7 @@ def test_a_later_turn_holds_all_that_was_said():
 
 
 def test_the_case_itself_is_not_changed_by_what_a_turn_carries():
-    conversation_at(TALK, 1, REPLIES[:1], session_id="s")
+    Conversation.at(TALK, 1, REPLIES[:1], session_id="s")
 
     assert TALK.context == {"user": "a"}
 
@@ -71,7 +72,7 @@ def test_a_session_is_the_same_when_it_is_resumed_and_different_from_every_other
 
 
 def test_the_key_for_retries_is_one_per_turn():
-    keys = [conversation_at(TALK, n, REPLIES[:n], session_id="s").idempotency_key for n in range(3)]
+    keys = [Conversation.at(TALK, n, REPLIES[:n], session_id="s").idempotency_key for n in range(3)]
 
     assert keys == ["s-0", "s-1", "s-2"]
 
@@ -85,17 +86,17 @@ def test_two_conversations_share_a_session_only_when_they_are_the_same(one, othe
 
 
 def test_p23_a_cache_key_changes_with_everything_but_the_session():
-    asked = conversation_at(TALK, 1, REPLIES[:1], session_id="s")
-    key = cache_key("f", asked, 0)
+    asked = Conversation.at(TALK, 1, REPLIES[:1], session_id="s")
+    key = asked.cache_key("f", 0)
     others = [
-        cache_key("g", asked, 0),
-        cache_key("f", asked, 1),
-        cache_key("f", conversation_at(TALK, 1, [changed(REPLIES[0], text="Found 4.")], session_id="s"), 0),
-        cache_key("f", conversation_at(TALK, 1, [changed(REPLIES[0], intent="other")], session_id="s"), 0),
-        cache_key("f", conversation_at(changed(TALK, context={"user": "b"}), 1, REPLIES[:1], session_id="s"), 0),
-        cache_key("f", conversation_at(changed(TALK, passages=("p",)), 1, REPLIES[:1], session_id="s"), 0),
-        cache_key("f", conversation_at(TALK, 0, [], session_id="s"), 0),
+        asked.cache_key("g", 0),
+        asked.cache_key("f", 1),
+        Conversation.at(TALK, 1, [changed(REPLIES[0], text="Found 4.")], session_id="s").cache_key("f", 0),
+        Conversation.at(TALK, 1, [changed(REPLIES[0], intent="other")], session_id="s").cache_key("f", 0),
+        Conversation.at(changed(TALK, context={"user": "b"}), 1, REPLIES[:1], session_id="s").cache_key("f", 0),
+        Conversation.at(changed(TALK, passages=("p",)), 1, REPLIES[:1], session_id="s").cache_key("f", 0),
+        Conversation.at(TALK, 0, [], session_id="s").cache_key("f", 0),
     ]
 
     assert len({key, *others}) == len(others) + 1
-    assert cache_key("f", conversation_at(TALK, 1, REPLIES[:1], session_id="another run's"), 0) == key
+    assert Conversation.at(TALK, 1, REPLIES[:1], session_id="another run's").cache_key("f", 0) == key

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cortex_eval.asking import ask_target
 from cortex_eval.core import Case, InputError, Reply, Secret, TargetError, ToolCall, Turn
 from cortex_eval.net import Line, Patience, check_url
-from cortex_eval.targets import Conversation, Target, ask_target, conversation_at, targets
+from cortex_eval.targets import Conversation, Target, targets
 from cortex_eval.testing import (
     Answer,
     ScriptedService,
@@ -34,7 +35,7 @@ HELLO = Case.of("Hello?", id="hello", context={"channel": "web"}, category="gree
 
 
 def first_turn(case: Case = HELLO) -> Conversation:
-    return conversation_at(case, 0, [], session_id="session-1")
+    return Conversation.at(case, 0, [], session_id="session-1")
 
 
 async def ask(kind: str, url: str, turns: Conversation | None = None, **given):

@@ -9,7 +9,7 @@ import pytest
 from cortex_eval.core import Case, InputError, Reply, Secret, TargetError, Turn
 from cortex_eval.net import Guard, Limits
 from cortex_eval.scoring import scorers
-from cortex_eval.targets import Conversation, PythonTarget, conversation_at, targets
+from cortex_eval.targets import Conversation, PythonTarget, targets
 from cortex_eval.testing import Answer
 
 GINGER = Case(id="ginger", turns=(Turn(text="Does ginger help?"),), context={"ward": "4"})
@@ -24,7 +24,7 @@ FULL = {
 
 
 def turn() -> Conversation:
-    return conversation_at(GINGER, 0, [], session_id="session-1")
+    return Conversation.at(GINGER, 0, [], session_id="session-1")
 
 
 async def ask(url: str, **given: Any) -> Reply:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cortex_eval.asking import ask_target
 from cortex_eval.core import Case, InputError, Reply, TargetError, Turn
 from cortex_eval.net import Line
-from cortex_eval.targets import Conversation, ask_target, targets
+from cortex_eval.targets import Conversation, targets
 from cortex_eval.targets.recorded import RecordedTarget
 
 AYURMIND = Path(__file__).parents[2].parent / "shared" / "data" / "ayurmind_eval"

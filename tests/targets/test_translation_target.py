@@ -8,7 +8,7 @@ import pytest
 
 from cortex_eval.core import Case, InputError, Reply, TargetError, Turn
 from cortex_eval.net import Guard, Limits
-from cortex_eval.targets import conversation_at, targets
+from cortex_eval.targets import Conversation, targets
 from cortex_eval.targets.translation import Languages, languages_of
 from cortex_eval.testing import Answer
 
@@ -23,7 +23,7 @@ TO_HINDI = case(metadata={"source_language": "en", "target_language": "hi"}, lan
 async def ask(url: str, asked: Case = TO_HINDI, **given: Any) -> Reply:
     async with targets.build("translation", {"api_url": url, **given}) as target:
         target.connect_by(Guard(), Limits(idle_s=0.3))
-        return await target.ask(conversation_at(asked, 0, [], session_id="session-1"))
+        return await target.ask(Conversation.at(asked, 0, [], session_id="session-1"))
 
 
 async def failure(url: str, asked: Case = TO_HINDI, **given: Any) -> TargetError:

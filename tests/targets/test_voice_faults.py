@@ -11,7 +11,7 @@ from voice_calls import CASE, DOUBLES, ask, failure, said, sound
 
 from cortex_eval.core import Attachment, InputError, StorageError, TargetError, Turn, changed
 from cortex_eval.net import Guard, Limits
-from cortex_eval.targets import Audio, conversation_at, targets
+from cortex_eval.targets import Audio, Conversation, targets
 from cortex_eval.testing import (
     Answer,
     cut,
@@ -82,7 +82,7 @@ async def test_every_fault_has_its_kind_and_is_never_a_reply(scripted_service, t
 
     async with target:
         with pytest.raises(TargetError) as caught:
-            await target.ask(conversation_at(CASE, 0, [], session_id="s"))
+            await target.ask(Conversation.at(CASE, 0, [], session_id="s"))
 
     assert caught.value.kind == kind
     assert caught.value.transient == (kind in ("truncated", "connection", "status", "timeout", "rate_limited"))

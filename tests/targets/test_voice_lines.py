@@ -10,7 +10,7 @@ from urllib.parse import quote
 from voice_calls import CASE, DOUBLES, ask, heard, said, sound
 
 from cortex_eval.core import Attachment, Reply, Secret, Turn, changed
-from cortex_eval.targets import Conversation, conversation_at, read_wav, targets
+from cortex_eval.targets import Conversation, read_wav, targets
 
 
 async def test_the_turn_is_spoken_and_what_comes_back_is_heard(scripted_service, tmp_path):
@@ -139,7 +139,7 @@ async def test_a_recording_is_sent_as_it_is(scripted_service, tmp_path):
 
 async def test_asking_the_target_itself_speaks_too(scripted_service, tmp_path):
     line = scripted_service({"text": "hm"})
-    turns: Conversation = conversation_at(CASE, 0, [], session_id="s")
+    turns: Conversation = Conversation.at(CASE, 0, [], session_id="s")
 
     async with targets.build("voice", {"api_url": line.url, "directory": str(tmp_path), **DOUBLES}) as target:
         await target.ask(turns)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from cortex_eval.asking import ask_target
 from cortex_eval.core import Case, Reply, TargetError
 from cortex_eval.net import Guard, Limits, Line, Patience
-from cortex_eval.targets import ask_target, conversation_at, read_wav, targets
+from cortex_eval.targets import Conversation, read_wav, targets
 from cortex_eval.testing import Answer, ToneListener, ToneSpeaker
 
 DOUBLES = {"speak": "cortex_eval.testing:ToneSpeaker", "hear": "cortex_eval.testing:ToneListener"}
@@ -34,7 +35,7 @@ async def ask(url: str, folder: Path, case: Case = CASE, read: Any = None, retri
     target.connect_by(Guard(), Limits(idle_s=0.3), read)
     line = Line(patience=Patience(retries=retries, retry_delay_s=0.01))
     async with target:
-        return await ask_target(line, target, conversation_at(case, 0, [], session_id="session-1"))
+        return await ask_target(line, target, Conversation.at(case, 0, [], session_id="session-1"))
 
 
 async def failure(url: str, folder: Path, case: Case = CASE, **given: Any) -> TargetError:

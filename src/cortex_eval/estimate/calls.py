@@ -12,7 +12,7 @@ from cortex_eval.core import Case, Reply, Usage
 from cortex_eval.estimate.work import Work
 from cortex_eval.manifest import read_rows
 from cortex_eval.scoring import PlannedScorer
-from cortex_eval.targets import conversation_at
+from cortex_eval.targets import Conversation
 
 if TYPE_CHECKING:
     from cortex_eval.llm import Prices
@@ -105,7 +105,7 @@ def measure(plan: Plan, work: Work) -> Counts:
         replies = [Reply(text=said, contexts=case.passages or (said,))] * row.turns
         for turn in range(row.turns):
             if isinstance(target, IsModel) and (times := work.asked(row.ordinal)):
-                size = target.characters(conversation_at(case, turn, replies[:turn], session_id=""))
+                size = target.characters(Conversation.at(case, turn, replies[:turn], session_id=""))
                 counts.target.add(size, tokens_out, prices, times=times)
             for judge in judges:
                 times = work.judged(row.ordinal, judge)

@@ -17,7 +17,7 @@ from cortex_eval.scoring.judging import Given, ModelScorer, Question, evidence_o
 from cortex_eval.scoring.jury import all_answers, all_given, majority
 from cortex_eval.scoring.prompt import shipped_prompt
 from cortex_eval.scoring.verdict import JudgeVerdict, choice_schema, read_choice
-from cortex_eval.targets import Target, conversation_at, targets
+from cortex_eval.targets import Conversation, Target, targets
 
 WINNERS = {"first": 1.0, "second": 0.0, "tie": 0.5}
 FORM = '{"reason": "what decides it, in one to three sentences", "winner": "first", "second" or "tie"}'
@@ -88,7 +88,7 @@ class Pairwise(ModelScorer):
     async def _other(self, case: Case, reply: Reply) -> str | None:
         if self._others is None:
             return case.expected.answer
-        turns = conversation_at(case, case.turn, [reply] * case.turn, session_id="")
+        turns = Conversation.at(case, case.turn, [reply] * case.turn, session_id="")
         return (await self._others.ask(turns)).text
 
 

@@ -10,8 +10,8 @@ import orjson
 
 from cortex_eval.core import redact_bytes, to_json
 from cortex_eval.datasets import CaseRow
+from cortex_eval.storage.cases import LAST_ATTEMPT, REUSED
 from cortex_eval.storage.database import Database, Transaction, now, storable
-from cortex_eval.storage.results import LAST_ATTEMPT, REUSED
 
 VERDICTS = f"""SELECT r.ordinal AS ordinal,
         MIN(CASE r.state WHEN 'passed' THEN 1 WHEN 'failed' THEN 0 ELSE -1 END) AS verdict

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from cortex_eval.core import InputError, RunRecord, RunStatus, StorageError, redact_bytes, to_json
+from cortex_eval.storage.cases import dataset_from_row
+from cortex_eval.storage.copying import COPY_REPLIES, Reused
 from cortex_eval.storage.database import Database, Row, Transaction, now, storable
-from cortex_eval.storage.datasets import dataset_from_row
 from cortex_eval.storage.leases import IS_LEASED, LEASE_S, Lease, Leases, Pulse, is_held
 from cortex_eval.storage.owner import this_process
-from cortex_eval.storage.results import COPY_REPLIES, Reused
 from cortex_eval.storage.trouble import LostLease
 
 RUNS_NAMED = 5

@@ -7,13 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cortex_eval.storage.cases import Datasets, Results
 from cortex_eval.storage.database import Database
-from cortex_eval.storage.datasets import Datasets
 from cortex_eval.storage.history import History
 from cortex_eval.storage.kept import Baselines, Cache
 from cortex_eval.storage.leases import Leases
 from cortex_eval.storage.location import Location, is_url, parse_location, shown_location
-from cortex_eval.storage.results import Results
 from cortex_eval.storage.runs import Runs
 
 

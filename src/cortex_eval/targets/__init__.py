@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from cortex_eval.core import first_use
 
 if TYPE_CHECKING:
-    from cortex_eval.targets.base import Conversation, Target, targets
-    from cortex_eval.targets.conversation import ask_target, cache_key, conversation_at, session_of
+    from cortex_eval.targets.base import Target, targets
+    from cortex_eval.targets.conversation import Conversation
     from cortex_eval.targets.local import PythonTarget
     from cortex_eval.targets.speech import (
         Audio,
@@ -33,12 +33,8 @@ __all__ = [
     "Target",
     "Transcript",
     "Voices",
-    "ask_target",
-    "cache_key",
-    "conversation_at",
     "open_voices",
     "read_wav",
-    "session_of",
     "speech_missing",
     "targets",
     "wav_header",
@@ -46,7 +42,7 @@ __all__ = [
 
 _HOMES = {
     "Audio": "speech",
-    "Conversation": "base",
+    "Conversation": "conversation",
     "EngineError": "speech",
     "Listener": "speech",
     "NotAudioError": "speech",
@@ -55,12 +51,8 @@ _HOMES = {
     "Target": "base",
     "Transcript": "speech",
     "Voices": "speech",
-    "ask_target": "conversation",
-    "cache_key": "conversation",
-    "conversation_at": "conversation",
     "open_voices": "speech",
     "read_wav": "speech",
-    "session_of": "conversation",
     "speech_missing": "speech",
     "targets": "base",
     "wav_header": "speech",

@@ -1,50 +1,17 @@
-"""The seam for targets: what is asked, what a target is, and the door that they come in by."""
+"""The seam for targets: what a target is, and the door that they come in by."""
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType, TracebackType
-from typing import Any, ClassVar, Self, overload
+from typing import Any, ClassVar, Self
 
-from cortex_eval.core import Attachment, Case, Registry, Reply, Turn
+from cortex_eval.core import Attachment, Registry, Reply
 from cortex_eval.net import Guard, JsonClient, Limits
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation(Sequence[Turn]):
-    """All that was said so far, ending with the user's turn that wants a reply.
-
-    It is a sequence of turns, and knows what else goes along with the request.
-    """
-
-    turns: tuple[Turn, ...]
-    case: Case
-    """The case, standing at the turn that is asked."""
-    context: Mapping[str, Any] = field(default_factory=dict)
-    """The case's own; from the second turn on also previous_query, previous_intent, previous_entities, turn_number."""
-    session_id: str = ""
-    """The same for all turns of one conversation, different for every other one."""
-    idempotency_key: str = ""
-    """The same whenever this very turn is asked again."""
-
-    @property
-    def text(self) -> str:
-        """What the user says now."""
-        return self.turns[-1].text
-
-    def __len__(self) -> int:
-        return len(self.turns)
-
-    @overload
-    def __getitem__(self, index: int) -> Turn: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Turn, ...]: ...
-    def __getitem__(self, index: int | slice) -> Turn | tuple[Turn, ...]:
-        return self.turns[index]
+from cortex_eval.targets.conversation import Conversation
 
 
 class Target(ABC):

@@ -14,7 +14,8 @@ import orjson
 from cortex_eval.core import InputError, Range, Reply, Secret, Turn, to_json
 from cortex_eval.llm import Asked, Completion, Message, Model, ModelSettings, Prices, Tool, make_model
 from cortex_eval.net import Guard
-from cortex_eval.targets.base import Conversation, Target, targets
+from cortex_eval.targets.base import Target, targets
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.mapping import check_template, fill_template, sendable
 
 

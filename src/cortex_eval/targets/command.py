@@ -17,7 +17,8 @@ from typing import Any, ClassVar, cast
 import orjson
 
 from cortex_eval.core import InputError, Reply, Secret, TargetError, is_likely_secret, redact, shorten, to_json
-from cortex_eval.targets.base import Conversation, Target, targets
+from cortex_eval.targets.base import Target, targets
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.mapping import (
     check_template,
     compile_paths,

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 
 from cortex_eval.core import InputError, Reply, Secret, changed, hide_header, is_likely_secret, to_json
 from cortex_eval.net import check_url, parse_json, shown
-from cortex_eval.targets.base import Conversation, Target, targets
+from cortex_eval.targets.base import Target, targets
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.mapping import (
     check_template,
     compile_paths,

@@ -18,7 +18,8 @@ import orjson
 
 from cortex_eval.core import InputError, Reply, TargetError, reply_from_json, shorten
 from cortex_eval.targets import worker as wire
-from cortex_eval.targets.base import Conversation, Target, targets
+from cortex_eval.targets.base import Target, targets
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.runner import STALL_S, Function, Outcome, Runner
 
 FROZEN_S = 2.0

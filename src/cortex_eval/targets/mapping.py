@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr, to_json
-from cortex_eval.targets.base import Conversation
+from cortex_eval.targets.conversation import Conversation
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 PATH_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]|\['([^']+)'\]")

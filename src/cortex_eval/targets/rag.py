@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from cortex_eval.core import InputError, Reply, Secret, TargetError, changed, did_you_mean, short_repr, to_json
 from cortex_eval.net import check_url, parse_json, shown
-from cortex_eval.targets.base import Conversation, Target, targets
+from cortex_eval.targets.base import Target, targets
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.http import noted, request_headers, travelling
 from cortex_eval.targets.mapping import Path, check_template, compile_paths, fill_template, read_reply, sendable
 

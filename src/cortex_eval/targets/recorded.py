@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Any, ClassVar, NoReturn, Self
 
 from cortex_eval.core import InputError, Problem, Reply, TargetError, did_you_mean, short_repr, shorten
-from cortex_eval.targets.base import Conversation, Target, targets
+from cortex_eval.targets.base import Target, targets
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.replies import canonical_name, checked, reply_from_mapping, settable_names
 
 ID_COLUMNS = ("id", "case_id", "caseId", "test_id")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from cortex_eval.core import InputError, Reply, TargetError, shorten
-from cortex_eval.targets.base import Conversation
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.replies import reply_from_returned
 
 GRACE_S = 0.5

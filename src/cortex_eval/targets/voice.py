@@ -29,7 +29,8 @@ from cortex_eval.core import (
     to_json,
 )
 from cortex_eval.net import Received, check_url, host_of, parse_json, shown
-from cortex_eval.targets.base import Conversation, Target, targets
+from cortex_eval.targets.base import Target, targets
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.http import noted, request_headers, travelling
 from cortex_eval.targets.mapping import (
     READABLE,

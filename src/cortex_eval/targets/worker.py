@@ -27,7 +27,7 @@ from cortex_eval.core import (
     shorten,
     to_json,
 )
-from cortex_eval.targets.base import Conversation
+from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.runner import PARTS, Function, Outcome, Runner, first_line
 
 HEADER = struct.Struct(">IQc")

@@ -1,28 +1,39 @@
-"""Results: replies as soon as they came, verdicts as soon as they are known."""
+"""A case in the store, from the dataset it came with to its replies and verdicts."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import orjson
 
 from cortex_eval.core import (
+    Case,
+    DatasetVersion,
     Failure,
+    InputError,
     Reply,
     Result,
     State,
+    case_from_json,
     changed,
+    did_you_mean,
     redact,
     redact_bytes,
     reply_from_json,
     reply_to_json,
 )
+from cortex_eval.datasets import CaseReader, CaseRow, Facts
 from cortex_eval.scoring import Judged
-from cortex_eval.storage.database import Database, Row, now, storable
+from cortex_eval.storage.database import Database, Row, Transaction, now, storable
 from cortex_eval.storage.leases import Leases
 from cortex_eval.storage.writer import Statement
 
+CASES = "cortex_cases (dataset_no, ordinal, case_id, category, tier, language, cluster_id, tags, turns, body)"
+HELD_ROWS = 10_000
+"""A dataset up to this size is held in memory while it is stored, so that storing it can be tried again."""
 FENCED = "(SELECT no FROM cortex_runs WHERE no=? AND epoch=? /*FOR SHARE*/)"
 """A run's number, or nothing when the run has another epoch by now; a result without a run is refused."""
 INSERT_REPLY = Statement(
@@ -51,48 +62,101 @@ UPDATE_VERDICT = Statement(  # the row is there; as an upsert, many verdicts are
 )
 LAST_ATTEMPT = """NOT EXISTS (SELECT 1 FROM cortex_results later WHERE later.run_no=r.run_no
     AND later.ordinal=r.ordinal AND later.repeat=r.repeat AND later.turn=r.turn AND later.attempt>r.attempt)"""
-COPY_REPLIES = f"""INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms,
-        cached, timestamp, error_kind, error_message, reply, raw)
-    SELECT ?, r.ordinal, r.repeat, r.turn, 0, CASE WHEN r.reply IS NULL THEN r.state ELSE 'pending' END,
-        r.attempts, r.latency_ms, r.cached, r.timestamp, CASE WHEN r.reply IS NULL THEN r.error_kind END,
-        CASE WHEN r.reply IS NULL THEN r.error_message END, r.reply, r.raw
-    FROM cortex_results r WHERE r.run_no=? AND {LAST_ATTEMPT}"""  # noqa: S608  # the condition is ours
-"""Gives a run the replies of another one over the same dataset: its number, and the number of the other."""
 REUSED = 2
 """In the column `cached`: taken over from another run with its verdict. 1: only the reply was not asked for."""
-COPY_UNCHANGED = f"""INSERT INTO cortex_results (run_no, ordinal, repeat, turn, attempt, state, attempts, latency_ms,
-        cached, timestamp, overall, passed, scores, reply, raw)
-    SELECT new.no, now.ordinal, r.repeat, r.turn, 0, CASE WHEN {{is_kept}} THEN r.state ELSE 'pending' END, r.attempts,
-        r.latency_ms, CASE WHEN {{is_kept}} THEN {REUSED} ELSE 1 END, r.timestamp,
-        CASE WHEN {{is_kept}} THEN r.overall END, CASE WHEN {{is_kept}} THEN r.passed END,
-        CASE WHEN {{is_kept}} THEN r.scores END, r.reply, r.raw
-    FROM cortex_runs new JOIN cortex_cases now ON now.dataset_no=new.dataset_no
-    JOIN cortex_runs old ON old.no=? JOIN cortex_cases was ON was.dataset_no=old.dataset_no AND was.case_id=now.case_id
-    JOIN cortex_results r ON r.run_no=old.no AND r.ordinal=was.ordinal
-    WHERE new.no=? AND r.repeat<new.repeats AND r.repeat<old.repeats AND {LAST_ATTEMPT}
-    AND now.ordinal IN ({{marks}})"""  # noqa: S608  # as above
-"""Gives a run the results of another one for some of its cases: the numbers of the other and its own, and places."""
-COPIED_AT_ONCE = 500
-"""Cases in one such statement."""
 
 
-class Reused(NamedTuple):
-    """What a run takes over from an earlier one instead of asking."""
+class Datasets:
+    """Every dataset version that was imported or run."""
 
-    run_no: int
-    """Of the earlier one."""
-    ordinals: Sequence[int]
-    """Places, in the new run's dataset, of the cases."""
-    with_verdicts: bool
-    """Otherwise the replies are scored again."""
+    def __init__(self, db: Database) -> None:
+        self._db = db
 
-    def statements(self, run_no: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """What copies it to the run of this number."""
-        is_kept = "r.state IN ('passed', 'failed')" if self.with_verdicts else "1=0"
-        for start in range(0, len(self.ordinals), COPIED_AT_ONCE):
-            places = self.ordinals[start : start + COPIED_AT_ONCE]
-            marks = ",".join("?" * len(places))
-            yield COPY_UNCHANGED.format(is_kept=is_kept, marks=marks), (self.run_no, run_no, *places)
+    def find(self, name: str, *, file_sha256: str = "", version: str = "") -> tuple[int, DatasetVersion] | None:
+        """The dataset of this name with this file content or version; the newest one when neither is given."""
+        rows = self._db.fetch(
+            "SELECT no, name, version, cases, file, file_sha256, created FROM cortex_datasets "
+            "WHERE name=? AND (?='' OR file_sha256=?) AND (?='' OR version=?) ORDER BY no DESC LIMIT 1",
+            (name, file_sha256, file_sha256, version, version),
+        )
+        return (rows[0][0], dataset_from_row(rows[0][1:])) if rows else None
+
+    def all(self) -> list[DatasetVersion]:
+        """Every dataset version, newest first."""
+        rows = self._db.fetch(
+            "SELECT name, version, cases, file, file_sha256, created FROM cortex_datasets ORDER BY no DESC"
+        )
+        return [dataset_from_row(row) for row in rows]
+
+    def keep(self, name: str, cases: CaseReader, *, file: str = "", file_sha256: str = "") -> tuple[int, str]:
+        """Keep a dataset, all of it or nothing; gives its number and version.
+
+        The same content under the same name is kept once.
+        """
+        name, file = storable(name), storable(file)
+        rows = cases.rows()
+        first = list(islice(rows, HELD_ROWS + 1))  # read before the transaction: a file may be slow
+        is_all = len(first) <= HELD_ROWS
+
+        def load(tx: Transaction) -> int:
+            no: int = tx.fetch(
+                "INSERT INTO cortex_datasets (name, version, cases, file, file_sha256, created) "
+                "VALUES (?,?,0,?,?,?) RETURNING no",
+                (name, secrets.token_hex(8), file, file_sha256, now()),
+            )[0][0]
+            tx.load(CASES, (_case_row(no, row) for row in chain(first, rows)))
+            known = tx.fetch("SELECT no FROM cortex_datasets WHERE name=? AND version=?", (name, cases.version))
+            if known:
+                tx.fetch("DELETE FROM cortex_datasets WHERE no=?", (no,))
+                no = known[0][0]
+            tx.fetch(
+                "UPDATE cortex_datasets SET version=?, cases=?, file=?, file_sha256=? WHERE no=?",
+                (cases.version, cases.cases, file, file_sha256, no),
+            )
+            return no
+
+        # Cases are read once: when a large dataset fails on the way that is told, and it is not there.
+        return self._db.change(load, may_repeat=is_all), cases.version
+
+    def size_of(self, dataset_no: int) -> int:
+        """How many cases a dataset has."""
+        return int(self._db.fetch("SELECT cases FROM cortex_datasets WHERE no=?", (dataset_no,))[0][0])
+
+    def version_of(self, dataset_no: int) -> str:
+        """The content hash of a dataset."""
+        return str(self._db.fetch("SELECT version FROM cortex_datasets WHERE no=?", (dataset_no,))[0][0])
+
+    def case_facts(self, dataset_no: int) -> Iterator[Facts]:
+        """What selection needs to know of every case, in order."""
+        rows = self._db.stream(
+            "SELECT ordinal, case_id, category, tier, language, tags FROM cortex_cases "
+            "WHERE dataset_no=? ORDER BY ordinal",
+            (dataset_no,),
+        )
+        for ordinal, case_id, category, tier, language, tags in rows:
+            yield Facts(ordinal, case_id, category, tier, language, tuple(orjson.loads(tags)) if tags else ())
+
+    def cases_of(self, name: str) -> Iterator[Case]:
+        """The cases of the newest version of a dataset, read as they are asked for."""
+        found = self.find(name)
+        if found is None:
+            raise InputError(f"There is no dataset {name!r}. {did_you_mean(name, {each.name for each in self.all()})}")
+        rows = self._db.stream("SELECT body FROM cortex_cases WHERE dataset_no=? ORDER BY ordinal", (found[0],))
+        for (body,) in rows:
+            yield case_from_json(body)
+
+    def case_bodies(self, dataset_no: int, ordinals: Sequence[int]) -> list[tuple[int, bytes]]:
+        """The JSON of these cases, in the order asked for."""
+        if not ordinals:
+            return []
+        marks = ",".join("?" * len(ordinals))
+        rows: dict[int, bytes] = dict(
+            self._db.fetch(
+                f"SELECT ordinal, body FROM cortex_cases WHERE dataset_no=? AND ordinal IN ({marks})",  # noqa: S608
+                (dataset_no, *ordinals),
+            )
+        )
+        return [(ordinal, rows[ordinal]) for ordinal in ordinals]
 
 
 class Slot(NamedTuple):
@@ -214,6 +278,32 @@ class Results:
             (run_id,),
         )
         return [row[0] for row in rows]
+
+
+def _case_row(dataset_no: int, row: CaseRow) -> tuple[Any, ...]:
+    tags = orjson.dumps(row.tags).decode() if row.tags else None
+    return (
+        dataset_no,
+        row.ordinal,
+        storable(row.id),
+        _text(row.category),
+        row.tier,
+        _text(row.language),
+        _text(row.cluster_id),
+        tags,
+        row.turns,
+        row.json,
+    )
+
+
+def _text(value: str | None) -> str | None:
+    return storable(value) if value else value
+
+
+def dataset_from_row(row: Sequence[Any]) -> DatasetVersion:
+    """The value behind a row of `cortex_datasets`."""
+    name, version, cases, file, file_sha256, created = row
+    return DatasetVersion(name=name, version=version, cases=cases, file=file, file_sha256=file_sha256, created=created)
 
 
 def _told(failure: Failure | None) -> tuple[str | None, str | None]:
