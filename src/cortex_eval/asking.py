@@ -154,12 +154,13 @@ class Asker:
     async def is_worth_asking_again(self, doubt: Doubtful) -> bool:
         """Whether a case that failed gets another chance: the target was down, or nobody was answered meanwhile.
 
-        It gets one for a hiccup and some for outages: it may be what the target fails on, or goes down on.
+        It gets one for a hiccup and some for outages: it may be what the target fails on, or goes down on. One that
+        ran out of time has waited long enough to outlast a hiccup.
         """
         error, line, slot = doubt.error, self.line, doubt.slot
         if not line.is_down:
-            chances = int(error.transient and error.is_alone and line.heard_at > 0)
-            if self.chances_taken[slot] >= (CHANCES if line.recoveries > doubt.recoveries else chances):
+            may_be_hiccup = error.transient and error.kind != "timeout" and error.is_alone and line.heard_at > 0
+            if self.chances_taken[slot] >= (CHANCES if line.recoveries > doubt.recoveries else may_be_hiccup):
                 return False
             self.chances_taken[slot] += 1
             if line.heard_at < doubt.since:  # nobody is left to ask whether it is back

@@ -12,7 +12,7 @@ from made_plans import cases, plan_for, right, states
 from cortex_eval.asking import CHANCES
 from cortex_eval.core import Case, Turn
 from cortex_eval.engine import execute
-from cortex_eval.testing import reset, status
+from cortex_eval.testing import hang, reset, status
 
 
 def gone_for(calls: int, *, after: int) -> Any:
@@ -82,6 +82,19 @@ async def test_F12_a_case_that_fails_for_ever_is_an_error_and_holds_up_nobody(sc
     (error,) = (each for each in store.results.read(report.run.id) if each.state == "error_target")
     assert error.attempts == tried
     assert report.run.manifest["calls"]["outages"] == 0
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+async def test_F16_a_case_that_hangs_is_asked_as_often_as_the_project_says_and_no_more(
+    scripted_service, store, at_once
+):
+    bot = scripted_service(lambda call: hang() if call.json["query"] == "Question 7" else right(call))
+    plan = plan_for(bot.url, cases(12), retries=2, at_once=at_once)
+
+    report = await execute(replace(plan, patience=replace(plan.patience, timeout_s=0.2)), store)
+
+    assert (report.totals.passed, report.totals.errors, report.run.status) == (11, 1, "completed")
+    assert Counter(call.json["query"] for call in bot.ledger)["Question 7"] == 3
 
 
 @pytest.mark.parametrize("place", [0, 29], ids=["first", "last"])
