@@ -54,6 +54,10 @@ bench-rivals: setup ## measure it beside other tools, if their drivers lie besid
 quality: setup ## measure scorers against people on public data, and write docs/quality.md (needs ../shared/data; half an hour)
 	@$(BIN)/python benchmarks/quality.py
 
+.PHONY: pictures
+pictures: setup-test ## take the pictures of docs/images again (a minute; needs Chromium)
+	@$(BIN)/python scripts/pictures.py
+
 .PHONY: format
 format: setup ## put the code into the house format
 	@$(BIN)/ruff format .

@@ -43,7 +43,7 @@ install_packages() {
     as_root true 2>/dev/null || { say "not root, and sudo would ask for a password"; return 1; }
     local log status=0
     log=$(mktemp)
-    say "installing $* (apt-get)"
+    say "installing $* (apt-get; about a minute) …"
     {
         as_root apt-get -qq update &&
             as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "$@"

@@ -71,7 +71,7 @@ fi
 rm -f "$stamp"
 
 count=$(cat requirements/build.txt requirements/dev.txt | sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' | sort -u | wc -l)
-say "installing the $count packages of requirements/dev.txt, by hash"
+say "installing the $count packages of requirements/dev.txt into $venv, by hash (about a minute the first time) …"
 if command -v uv >/dev/null; then
     with_uv || { say "uv could not install them; trying pip" && with_pip; }
 else

@@ -10,19 +10,6 @@ from cortex_eval.core import Case, DatasetVersion, Expected, Failure, Reply, Res
 
 STARTED = "2026-11-15T09:12:08Z"
 FINISHED = "2026-11-15T09:14:00Z"
-SEED_BASELINE = {
-    "timestamp": "2024-12-04T10:30:00",
-    "overall_intent_accuracy": 0.85,
-    "overall_entity_f1": 0.72,
-    "overall_tool_accuracy": 0.90,
-    "overall_avg_latency_ms": 450.5,
-    "overall_llm_usage_rate": 0.15,
-    "category_metrics": {
-        "data_discovery": {"intent_accuracy": 0.90, "entity_f1_avg": 0.75, "error_count": 1},
-        "workflow_generation": {"intent_accuracy": 0.80, "entity_f1_avg": 0.68, "error_count": 2},
-    },
-}
-"""A baseline made elsewhere: seed 003 §6.1."""
 
 
 def made_run(cases: int, **fields: Any) -> RunRecord:

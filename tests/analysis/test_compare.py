@@ -2,10 +2,11 @@
 
 import orjson
 import pytest
-from made_results import SEED_BASELINE, made_case, made_report, made_result, simple_results
+from made_results import made_case, made_report, made_result, simple_results
 
 from cortex_eval.analysis import baseline_of, read_baseline
 from cortex_eval.core import InputError, to_json
+from seed_files import SEED_BASELINE
 
 
 def _report(value=0.8, **options):

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from made_results import SEED_BASELINE, made_report, simple_results
+from made_results import made_report, simple_results
 
 from cortex_eval.analysis import GateSettings, Quarantined, past_run, read_history
 from cortex_eval.core import InputError, to_json
+from seed_files import SEED_BASELINE
 
 HISTORY = Path(__file__).parents[3] / "shared" / "data" / "biopipelines_history"
 

@@ -195,7 +195,8 @@ def test_a_scorer_without_a_verdict_is_no_fault_of_the_target():
 
     (found,) = made_report(rows).patterns
 
-    assert (found.type, found.gain, found.action) == ("judge_error", 0.0, "no JSON. Then: cortex rescore RUN")
+    said = "no JSON. Then score the replies again; the target is not asked anew."
+    assert (found.type, found.gain, found.action) == ("judge_error", 0.0, said)
 
 
 def test_a_wrong_intent_of_the_language_model_is_a_fallback_failure_too():

@@ -1,4 +1,4 @@
-"""Why replies are not good enough, read off case, reply and evidence: each rule, their order, and what they cost."""
+"""Why replies are not good enough, read off case, reply and evidence: each rule, and their order."""
 
 from __future__ import annotations
 

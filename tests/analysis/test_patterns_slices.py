@@ -92,7 +92,7 @@ def test_a_language_that_fails_more_often_is_a_pattern_too():
 
     found = [each for each in made_report(rows).patterns if each.type == "language_gap"]
 
-    assert [each.title for each in found] == ["Language hi fails more often"]
+    assert [each.title for each in found] == ["Questions in Hindi (hi) fail more often"]
     assert found[0].count == 30
     assert found[0].gain == pytest.approx((30 - 60 * 7 / 140) / 200)
 

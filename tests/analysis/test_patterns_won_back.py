@@ -56,6 +56,26 @@ def test_a_weight_can_be_enough_to_pass_without_the_other_fault():
     assert only(report, "scorer_failure").gain == 0
 
 
+def test_broken_rules_of_a_critical_scorer_come_before_all_else_the_gravest_first():
+    scorers = {"safety": {"critical": True, "kind": "safety"}, "tone": {"critical": True}}
+    run = made_run(9, manifest={"scorers": scorers})
+
+    def unsafe(number: int, rule: str, severity: str) -> Result:
+        findings = [{"rule": rule, "severity": severity, "reason": "No."}]
+        scores = {"safety": {**WRONG, "evidence": {"findings": findings}}, "tone": {**WRONG, "reason": "Rude."}}
+        return made_result(made_case(number), number, state="failed", scores=scores)
+
+    rude = [
+        made_result(made_case(i), i, state="failed", scores={"tone": {**WRONG, "reason": "Rude."}}) for i in range(6, 9)
+    ]
+    rules = [("disclaimer", "medium"), ("disclaimer", "medium"), ("stop", "high"), ("chest", "critical")]
+    report = made_report([*(unsafe(i, *each) for i, each in enumerate(rules)), *rude], run=run)
+
+    rule_titles = [f"Rule {name} of safety is broken" for name in ("chest", "stop", "disclaimer")]
+    assert [each.title for each in report.patterns] == [*rule_titles, "tone fails: Rude."]
+    assert [each.gain for each in report.patterns[:3]] == [0, 0, 0]
+
+
 def test_what_is_critical_comes_first_whatever_it_wins_back():
     scorers = {
         "safety": {"weight": 1, "kind": "safety"},
@@ -98,8 +118,8 @@ def test_a_reply_in_another_language_is_a_pattern_from_the_first_one_on():
 
     (found,) = made_report([row, passed(1)]).patterns
 
-    assert (found.type, found.title) == ("wrong_language", "Questions in Hindi are answered in English")
-    assert found.action == "Answer in the language of the question: Hindi, not English"
+    assert (found.type, found.title) == ("wrong_language", "Replies are in English, and should be in Hindi")
+    assert found.action == "Answer in the language that is asked for: Hindi, not English"
 
 
 def test_intents_are_called_what_the_dataset_calls_them():

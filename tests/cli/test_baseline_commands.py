@@ -8,16 +8,8 @@ import re
 import pytest
 
 from cortex_eval.testing import Answer
+from seed_files import SEED_BASELINE
 
-SEED_BASELINE = {
-    "timestamp": "2024-12-04T10:30:00",
-    "overall_intent_accuracy": 0.85,
-    "overall_entity_f1": 0.72,
-    "overall_tool_accuracy": 0.90,
-    "overall_avg_latency_ms": 450.5,
-    "overall_llm_usage_rate": 0.15,
-    "category_metrics": {"data_discovery": {"intent_accuracy": 0.90, "entity_f1_avg": 0.75, "error_count": 1}},
-}
 ONLY_RATE = {
     "thresholds": {"pass_rate": 0.1},
     "regression": {"exact": {}, "overall_score": {}, "latency_ms": {}, "pass_rate": {"drop": 0.3}},
@@ -56,6 +48,22 @@ def test_a_worse_run_is_a_regression_and_the_same_one_passes(clinic):
     (found,) = project.cortex("runs", "show", "latest", "--json").json["regressions"]
     assert found["low"] < found["diff"] < found["high"] < 0
     assert found["p_value"] == pytest.approx(0.5**10)
+
+
+def test_advice_names_the_baseline_that_the_gate_compares_with(clinic):
+    project = clinic(cases=1, gate={"baseline": "main"})
+    said = " ".join(project.cortex("run").out.split())
+    made = project.cortex("runs", "list", "--json").json[0]["id"]
+
+    other = project.cortex("baseline", "set", made)
+    named = project.cortex("baseline", "set", made, "--name", "main")
+
+    assert said.endswith(f"Compare later runs with it: cortex baseline set {made} --name main")
+    assert (
+        "Without --baseline, runs of clinic are compared with 'main' (gate.baseline). "
+        f"Make it: cortex baseline set {made} --name main\n"
+    ) in other.err
+    assert "gate.baseline" not in named.err
 
 
 def test_a_missing_baseline_names_a_run_of_its_own_suite(clinic):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 
 import pytest
@@ -181,7 +182,12 @@ def test_the_drop_is_told_against_the_baseline_whose_rate_it_has(clinic):
     assert (drop["against"], drop["pass_rate"], drop["power"]) == ("the baseline main", 1.0, 0.8)
     assert 0.6 < drop["drop"] < 0.7  # as the gate would say: four metrics share the level
     assert drop["tests"] == 4
-    assert "no drop of pass_rate against the baseline main: 2 cases would not do" in text
+    said = "(against the baseline main; pass rate before: 1.00, of the baseline main)"
+    assert f"can show with 2 cases, no drop of the pass rate can be told from chance {said}" in text
+    whole = " ".join(project.cortex("run", "--dry-run", "--baseline", "main").out.split())
+    assert re.search(
+        r"with 12 cases, a drop of the pass rate by less than 6\d points cannot be told from chance \(against", whole
+    )
     assert project.cortex("run", "--dry-run", "--baseline", "mian").code == 4
 
 
@@ -192,6 +198,7 @@ def test_cases_of_one_cluster_show_no_more_than_one_case(clinic):
     project.write("cases.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
     assert planned(project)["smallest_detectable_drop"]["pairs"] == 4
+    assert "with 8 cases (4 of them independent), no drop" in " ".join(project.cortex("run", "--dry-run").out.split())
 
 
 def test_everything_fits_eighty_columns(clinic):

@@ -119,7 +119,7 @@ def test_terminal_page_comment_and_plan_have_one_set_of_numbers(told):
     said = words(told["compared"])
     assert f"a statistical gate would see a drop of pass_rate by {seen} or more" in said
     assert f"to see the allowed 0.02 (gate.regression, by default) takes {needed} cases." in said
-    assert f"a drop of pass_rate by {seen} or more against the baseline default" in words(told["planned"])
+    assert f"a drop of the pass rate by less than {round(100 * float(seen))} points cannot" in words(told["planned"])
 
 
 def test_what_may_be_chance_is_not_called_no_difference(told):

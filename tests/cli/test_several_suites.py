@@ -54,7 +54,9 @@ def test_suites_run_one_after_the_other_and_the_gravest_exit_code_is_the_command
         "\n2 suites run\n\n"
         f"  visits  BELOW THRESHOLD  pass_rate 0.50 is under 0.90. Run {visits}.\n"
         f"                           cortex analyze {visits}\n"
-        f"  clinic  PASSED           overall_score 1.00 reaches 0.70. Run {clinic}.\n\n"
+        f"  clinic  PASSED           overall_score 1.00 reaches 0.70. Run {clinic}.\n"
+        "                           3 cases: the pass rate may be anywhere from 0.44 to\n"
+        "                           1.00.\n\n"
         "Exit code 2, by visits.\n"
     )
     assert all(len(line) <= 80 for line in done.out.splitlines())
@@ -175,13 +177,16 @@ def test_suites_with_long_names_are_told_in_lines_that_can_be_read(project):
 
     done = project.cortex("run", "--all-suites")
 
+    few = f"{' ' * 21}3 cases: the pass rate may be anywhere from 0.44 to 1.00.\n"
     clinic, second, visits = [each["id"] for each in project.cortex("runs", "list", "--json").json][::-1]
     assert done.out.endswith(
         "\n2 suites run\n\n"
         f"  {long_name} → chatbot\n"
         f"    PASSED           overall_score 1.00 reaches 0.70. Run {clinic}.\n"
+        f"{few}"
         f"  {long_name} → second\n"
         f"    PASSED           overall_score 1.00 reaches 0.70. Run {second}.\n"
+        f"{few}"
         "  visits\n"
         f"    BELOW THRESHOLD  pass_rate 0.50 is under 0.90. Run {visits}.\n"
         f"                     cortex analyze {visits}\n\n"

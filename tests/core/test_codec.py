@@ -6,11 +6,13 @@ import copy
 import pickle
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, field
 
 from cortex_eval.core import (
     Attachment,
@@ -34,6 +36,21 @@ from cortex_eval.core import (
     score_from_mapping,
     to_json,
 )
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+class Bill(Struct):
+    amount: Fraction | None = None
+    lines: list[str] = field(default_factory=list)
+    count: int = 0
+
+
+class Due(Struct, kw_only=True):
+    amount: Fraction | None
+    count: int = 0
+
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 maybe_text = st.none() | texts
@@ -240,3 +257,9 @@ def test_a_value_cannot_be_changed_and_a_changed_one_is_another():
     assert (changed(reply, text="No.").text, reply.text) == ("No.", "Yes.")
     with pytest.raises(TypeError, match="txet"):
         changed(reply, txet="No.")
+
+
+def test_a_struct_of_a_plugin_may_name_types_that_only_a_type_checker_imports():
+    assert to_json(Bill(count=2)) == b'{"count":2}'
+    assert to_json(Bill(lines=["a"])) == b'{"lines":["a"]}'
+    assert to_json(Due(amount=None)) == b'{"amount":null}'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cortex_eval.core import LANGUAGES, language_name
+from cortex_eval.core import LANGUAGES, language_label, language_name
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,14 @@ from cortex_eval.core import LANGUAGES, language_name
 )
 def test_a_code_that_is_known_has_a_name_and_another_one_stays(code, name):
     assert language_name(code) == name
+
+
+@pytest.mark.parametrize(
+    ("code", "label"),
+    [("hi", "Hindi (hi)"), ("hi-Latn", "Hinglish (hi-Latn)"), ("en-IN", "English (en-IN)"), ("tlh", "tlh")],
+)
+def test_a_row_names_a_language_with_its_code(code, label):
+    assert language_label(code) == label
 
 
 def test_two_codes_never_share_a_name():

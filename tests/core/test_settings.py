@@ -143,3 +143,12 @@ def test_a_mistake_in_a_struct_is_told_by_its_place(line: Any, told: str) -> Non
         check_settings(Weighted, {"criteria": [line]}, owner="rubric")
 
     assert str(caught.value) == told
+
+
+def test_settings_whose_types_only_a_type_checker_imports_are_one_clear_error() -> None:
+    @dataclass
+    class Priced:
+        amount: "Fraction | None" = None  # type: ignore[name-defined]  # noqa: F821 - nothing imports it: that is the point
+
+    with pytest.raises(InputError, match=r"'Fraction' is not known when it runs\. Import it outside of"):
+        check_settings(Priced, {"amount": 3}, owner="price")

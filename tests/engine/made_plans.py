@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cortex_eval.config import Plan
@@ -66,6 +66,11 @@ def plan_for(
         selection=Selection(seed=seed),
         **fields,
     )
+
+
+def patient(plan: Plan, **given: Any) -> Plan:
+    """The same plan with other patience."""
+    return replace(plan, patience=replace(plan.patience, **given))
 
 
 def rows(store: Store, columns: str = "ordinal, repeat, turn, attempt, state") -> list[tuple[Any, ...]]:

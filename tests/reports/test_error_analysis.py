@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from made_results import made_case, made_report, made_result
+from made_results import made_case, made_report, made_result, made_run
 
-from cortex_eval.analysis import GateSettings, Pattern, PatternChange, Report
-from cortex_eval.core import Result
+from cortex_eval.analysis import GateSettings, Pattern, PatternChange, Report, Slice
+from cortex_eval.core import Failure, Result
 from cortex_eval.reports import (
     render_analysis,
     render_analysis_markdown,
@@ -98,9 +98,75 @@ def test_errors_of_the_set_up_are_told_apart_in_full_and_are_no_fix():
 def test_a_fix_that_wins_nothing_alone_says_with_what_it_does():
     report = failing(pattern(gain=0.0, needs=("C is lost",), joint_gain=0.25))
 
-    for shown in (render_analysis(report), render_analysis_markdown(report), fixes_section(report)):
-        assert "+25.0 points with “C is lost”" in shown
-    assert "+0 alone" in render_console(report)
+    text = render_analysis(report)
+    assert "intent_confusion · 2 cases · medium priority · only with others" in text
+    assert "  1 (+25.0 points) with “C is lost”\n" in text
+    assert "| 1 | “C is lost” | +25.0 points |" in render_analysis_markdown(report)
+    assert "+25.0 points with “C is lost”" in fixes_section(report)
+    assert "only with others  Mend it (2 cases)" in render_console(report)
+
+
+def test_a_broken_safety_rule_says_that_it_blocks_and_never_that_it_wins_nothing():
+    rule = {"type": "safety_rule", "action": "Keep the rule chest-pain", "is_critical": True}
+    report = failing(
+        pattern("Rule chest-pain is broken", gain=0.0, needs=("C is lost",), joint_gain=0.25, **rule),
+        pattern("Rule dosage is broken", gain=0.02, cases=("c",), **rule),
+        pattern("C is lost", cases=("d", "e"), is_critical=True),
+    )
+
+    text, markdown, console = render_analysis(report), render_analysis_markdown(report), render_console(report)
+
+    assert "safety_rule · critical · blocks 2 cases\n" in text
+    assert "safety_rule · critical · blocks 1 case · +2.0 points\n" in text
+    assert "intent_confusion · 2 cases · critical · +10.0 points\n" in text
+    meaning = "no case with it should pass, however good the rest is"
+    assert f"“Blocks”: {meaning}." in " ".join(text.split())
+    assert f"- Blocks 2 cases: {meaning}\n" in markdown
+    assert "| 1 | Keep the rule chest-pain | – | blocks | 2 cases |" in markdown
+    assert f"(“blocks”: {meaning}) blocks Keep the rule chest-pain (2 cases)" in " ".join(console.split())
+    assert "blocks, +2.0 points  Keep the rule chest-pain (1 case)\n" in console
+    assert "+0" not in text + markdown + console
+
+
+def test_partners_are_named_once_for_all_that_need_them():
+    needy = {"gain": 0.0, "needs": ("C is lost",)}
+    report = failing(
+        pattern("One", joint_gain=0.3, cases=("a",), **needy),
+        pattern("Two", joint_gain=0.2, cases=("b",), **needy),
+        pattern("C is lost", gain=0.0, needs=("One",), joint_gain=0.3, cases=("c",)),
+    )
+
+    text, markdown = render_analysis(report), render_analysis_markdown(report)
+
+    assert text.count("“C is lost”") == markdown.count("“C is lost”") == 1
+    assert "\n  1 (+30.0 points), 2 (+20.0 points) with 3, “C is lost”\n" in text
+    assert "with “One”" not in text, "the same pair, told the other way round"
+    assert "| 1, 2 | “C is lost” | +30.0 points, +20.0 points |" in markdown
+
+
+def test_what_is_not_shown_names_the_pattern_that_wins_most():
+    report = failing(*(pattern(f"Pattern {n}", cases=(f"c{n}",), gain=0.01 * (n == 11)) for n in range(12)))
+
+    assert "… and 2 more patterns (“Pattern 11” +1.0 points), in the file and with --json" in render_analysis(report)
+
+
+def test_replies_without_a_verdict_are_scored_again_with_the_project_file_of_the_run():
+    rows = [made_result(made_case(0), 0, state="error_judge", scores={}, error=Failure("bad_verdict", "no JSON"))]
+    report = made_report(rows, run=made_run(1, manifest={"request": {"config": "shop/cortex.yaml"}}))
+
+    command = "cortex rescore 7f3a --config shop/cortex.yaml"
+    assert f"\n    {command}\n" in render_analysis(report)
+    assert f"`{command}`" in render_analysis_markdown(report)
+
+
+def test_a_slice_names_its_language():
+    found = Slice(
+        facts=(("language", "hi"),), cases=9, failed=8, rate=0.9, low=0.6, high=1, rest_rate=0, p_value=0.001, gain=0.1
+    )
+    report = replace(failing(pattern()), slices=(found,))
+
+    assert "elsewhere: language Hindi (hi)" in " ".join(render_analysis(report).split())
+    assert "| `language Hindi (hi)` |" in render_analysis_markdown(report)
 
 
 def test_critical_failures_stand_beside_a_verdict_that_passed():

@@ -57,7 +57,7 @@ def test_the_terminal_says_each_figure_in_a_line_or_two_within_its_width():
     assert "n 60" in said
     assert "mistaken intent: macro F1 0.73 over 2 classes; a as b 15 of 30" in said
     assert "claims hallucination_rate: 60 of 120 hallucinated (50 %" in said
-    assert "languages hi against en: overall_score" in said
+    assert "languages Hindi (hi) against English (en): overall_score" in said
     assert "not met" in said
     assert "llm_usage_rate 0.50 (≤ 0.15)" in said
     assert "coverage 8 of 10 cells empty (2 intents × 5 ways to ask)" in said
@@ -72,6 +72,8 @@ def test_markdown_has_a_table_for_each():
     assert "## Latency" in text
     assert "| `a` | `b` | 15/30 | 0.50 |" in text
     assert "## Languages beside each other" in text
+    assert "| `intent` | `English (en)` " in text
+    assert "| `Hindi (hi)` | " in text[text.index("## By language") :]
     assert "| `a` | 30 | 30 | gap | gap | gap | gap |" in text
     assert "## By tag" in text
     assert "| `smoke` |" in text

@@ -106,7 +106,7 @@ def test_evidence_is_one_click_away_and_what_does_not_apply_is_one_line():
     }
     text = _page(made_report([made_result(made_case(0), 0, state="failed", scores=scores)]))
     assert "<details class=ev><summary>Evidence</summary><ul><li><b>rules</b> <ol><li><b>id</b> R&lt;1&gt;</li>" in text
-    assert "Does not apply: recovery (Nothing went wrong.)" in text
+    assert "Does not apply: Recovery (Nothing went wrong.)" in text
 
 
 def test_a_judge_that_was_asked_more_than_once_says_so_beside_its_score_or_its_error():
@@ -121,8 +121,8 @@ def test_a_judge_that_was_asked_more_than_once_says_so_beside_its_score_or_its_e
     }
     page = render_html(made_report([made_result(made_case(0), 0, state="failed", scores=scores)]))
 
-    assert all(f"<th scope=row>{name}" in page for name in scores)
-    told = {name: page.partition(f"<th scope=row>{name}")[2].partition("</th>")[0] for name in scores}
+    assert all(f"<th scope=row>{name.title()}" in page for name in scores)
+    told = {name: page.partition(f"<th scope=row>{name.title()}")[2].partition("</th>")[0] for name in scores}
     assert "3 attempts" in told["tone"]
     assert "2 attempts" in told["lost"]
     assert "attempts" not in told["calm"] + told["plain"]
@@ -249,7 +249,7 @@ def test_a_comparison_shows_how_sure_it_is_only_where_cases_were_paired():
     label = BaselineLabel(name="<main>", run_id="6b02")
     text = _page(replace(report, baseline=label, baseline_comparison={"accuracy": paired}))
     assert "<h2>Against &lt;main&gt;</h2>" in text
-    assert '<td class="n down">▼ 0.10 <span class="flat">[-0.15, -0.05]</span></td><td class=n>&lt; 0.001</td>' in text
+    assert '<td class="n down">▼ 0.10 <span class="flat">[−0.15, −0.05]</span></td><td class=n>&lt; 0.001</td>' in text
     text = _page(replace(report, baseline=label, baseline_comparison={"accuracy": strict}))
     assert "Would be seen" not in text
 

@@ -9,10 +9,10 @@ import pytest
 from made_pages import full_report
 from made_results import made_case, made_report, made_result, simple_results
 
-from cortex_eval.analysis import Pattern
+from cortex_eval.analysis import Parity, Pattern, Regression
 from cortex_eval.core import changed
 from cortex_eval.reports import render_html
-from cortex_eval.reports.html_parts import ended, label_of
+from cortex_eval.reports.html_parts import ended, label_of, with_code
 from cortex_eval.reports.meanings import HOW_TO_READ, meanings_of
 from cortex_eval.scoring import scorers
 
@@ -43,7 +43,7 @@ def test_scorers_say_what_they_mean_in_their_own_words():
     text = _page(_planned(_scored("accuracy", "quick"), accuracy="accuracy", quick="performance"))
     for name, kind in (("Accuracy", "accuracy"), ("Quick", "performance")):
         words = scorers.find(kind).__doc__.partition(".")[0].replace("'", "&#x27;")
-        assert f"<dt>{name}</dt> <dd>{words}." in text
+        assert f"<dt>{name}:</dt> <dd>{words}." in text
         assert f'<h3 title="{words}.">{name}</h3>' in text
 
 
@@ -51,6 +51,39 @@ def test_a_scorer_whose_file_is_not_loaded_has_no_words_and_a_card():
     report = _planned(_scored("mine"), mine="a_scorer_of_theirs")
     assert "mine" not in meanings_of(report)
     assert "<h3>Mine</h3>" in _page(report)
+
+
+def test_scorers_of_one_kind_are_explained_together_and_settings_are_set_as_code():
+    text = _page(_planned(_scored("polite", "no_secrets"), polite="regex", no_secrets="regex"))
+    assert text.count("<dt>Polite, No secrets:</dt>") == 1
+    assert "<code>should_match: false</code>" in text
+    assert with_code("one ` alone") == "one ` alone"
+
+
+def test_times_and_the_use_of_language_models_are_explained_too():
+    told = meanings_of(full_report(6))
+    assert "half of them took less than p50" in told["latency_ms"]
+    assert "half within (p50)</dt>" in _page(full_report(6))
+
+
+def test_checks_and_regressions_are_named_as_their_cards_are():
+    fell = Regression(
+        name="intent",
+        metric="intent",
+        severity="high",
+        baseline=0.9,
+        current=0.8,
+        diff=-0.1,
+        allowed=0.02,
+        worst_category=None,
+    )
+    report = replace(made_report(simple_results(4)), regressions=(fell,))
+    report = replace(report, metrics={**report.metrics, "intent": report.metrics["pass_rate"]})
+    check = replace(report.gate.checks[0], name="regression.intent_accuracy", ok=False)
+    text = _page(replace(report, gate=replace(report.gate, checks=(check,))))
+    assert "<th scope=row>Regression: Intent accuracy</th>" in text
+    assert "<th scope=row>Intent accuracy</th>" in text
+    assert "The checks that decide whether the run passes." in text
 
 
 @pytest.mark.parametrize("kind", list(scorers))
@@ -117,10 +150,30 @@ def test_languages_have_names_and_the_filter_keeps_their_codes():
     assert "language Hindi" in text
 
 
+def test_languages_are_compared_where_there_are_pairs_enough_and_else_in_a_sentence():
+    found = Parity(
+        metric="safety", base="en", other="hi", pairs=4, unpaired=0, base_mean=0.9, other_mean=0.7, gap=-0.2, low=-0.3,
+        high=-0.1,
+    )  # fmt: skip
+    report = made_report(simple_results(4))
+    assert "▼ −0.20 <span" in _page(replace(report, parity=(found,)))
+    few = _page(replace(report, parity=(replace(found, pairs=1),)))
+    assert "Only 1 case of this run is there in two languages: too few to compare them." in few
+    assert "▼ −0.20" not in few
+
+
+def test_what_no_case_tries_is_a_sentence_and_not_a_column():
+    rows = [made_result(made_case(place, category=f"c{place}"), place) for place in range(2)]
+    text = _page(made_report(rows))
+    assert "No case at all: multi-turn, needs context, many entities, edge cases." in text
+    assert "All turns are of one kind: single turn." in text
+    assert 'aria-label="Coverage"' not in text
+
+
 def test_a_share_is_told_in_percent():
     score = {"value": 0.0, "passed": False, "measure": 1.0, "unit": "share of words in another script", "reason": "No."}
     text = _page(made_report([made_result(made_case(0), 0, state="failed", scores={"language": score})]))
-    assert "100 % of words in another script; No." in text
+    assert "100 % of words in another script. No." in text
 
 
 def test_tr09_every_sheet_of_paper_names_the_run_and_a_name_cannot_leave_its_place():

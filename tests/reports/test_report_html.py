@@ -181,8 +181,10 @@ def test_regressions_stand_in_the_verdict_when_something_else_decides():
     [
         ({"measure": 6.216, "unit": "ms", "reason": "The reply took 6 ms."}, "The reply took 6 ms."),
         ({"measure": 1234.5, "unit": "ms", "reason": "Took 1,234 ms."}, "Took 1,234 ms."),
-        ({"measure": 6.216, "unit": "ms", "reason": "Under 16 ms."}, "6.22 ms; Under 16 ms."),
+        ({"measure": 6.216, "unit": "ms", "reason": "Under 16 ms."}, "6.22 ms. Under 16 ms."),
         ({"measure": 6.216, "unit": "ms", "reason": "6 turns."}, "6.22 ms; 6 turns."),
+        ({"measure": 3, "unit": "items", "reason": "3 of 8 items are there."}, "3 of 8 items are there."),
+        ({"measure": 3.66, "unit": "grade", "reason": "Grade 3.7 (low)."}, "Grade 3.7 (low)."),
         ({"measure": 0.5, "reason": "chrF 0.50 of 1"}, "chrF 0.50 of 1"),
         ({"measure": 1234.5678, "unit": "ms"}, "1,235 ms"),
     ],
@@ -195,7 +197,7 @@ def test_a_measure_is_shown_only_where_the_reason_does_not_have_it(score, shown)
 def test_the_latency_card_names_what_it_draws():
     rows = [made_result(made_case(i), i, latency_ms=100.0 * (i + 1)) for i in range(4)]
     text = render_html(made_report(rows, gate=GateSettings(thresholds={"max_latency_ms": 500})), charts=False)
-    card = re.search(r"<h3>Mean latency</h3>.*?</div></div>", text)[0]
+    card = re.search(r"<h3[^>]*>Mean latency</h3>.*?</div></div>", text)[0]
     assert '<div class="v">250 ms</div>' in card
     assert 'aria-label="250 ms, 95 % interval' in card
     assert "p50 250 ms · p95 385 ms · limit 500 ms" in card

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cortex_eval.core import Case, Expected, Reply, Turn
 from cortex_eval.scoring import plan_scorer, run_scorer, scorers
 from cortex_eval.scoring.names import is_named, names, sounds
-from cortex_eval.scoring.quantities import quantities, spoken_numbers
+from cortex_eval.scoring.quantities import read_quantities, spoken_numbers
 from cortex_eval.scoring.translation import Translation, compare_numbers, untranslated_share
 from laws import tried
 
@@ -32,7 +32,7 @@ def rows(path: str) -> list[dict]:
 
 
 def found(text: str) -> list[tuple[str, str | None]]:
-    return [(f"{each.value.normalize():f}", each.unit) for each in quantities(text)]
+    return [(f"{each.value.normalize():f}", each.unit) for each in read_quantities(text)]
 
 
 def test_the_value_is_chrf_and_the_other_figures_are_those_of_sacrebleu():
@@ -129,7 +129,7 @@ def test_a_text_keeps_its_own_numbers(numbers):
     kept = compare_numbers(text, text, text)
 
     assert (kept.lost, kept.added) == ([], [])
-    assert [each.value for each in quantities(text)] == [Decimal(each) for each in numbers]
+    assert [each.value for each in read_quantities(text)] == [Decimal(each) for each in numbers]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_name_sounds_the_same_in_both_scripts(latin, devanagari):
 
 
 def test_numbers_survive_in_real_translations_and_not_in_unrelated_ones():
-    pairs = [each for each in rows("tico19_enhi/tico19_en_hi.jsonl") if quantities(each["en"])]
+    pairs = [each for each in rows("tico19_enhi/tico19_en_hi.jsonl") if read_quantities(each["en"])]
 
     kept = [not compare_numbers(each["en"], None, each["hi"]).lost for each in pairs]
     other = [

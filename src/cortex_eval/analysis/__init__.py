@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cortex_eval.analysis.names import OVERALL_NAMES, RUN_FIGURES, SETTING_NAMES, metric_name
     from cortex_eval.analysis.numbers import chance, rounded_up
     from cortex_eval.analysis.paired import (
+        NO_CATEGORY,
         CategoryChange,
         CompareAlternative,
         CompareVerdict,
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "MAY_BE_CHANCE",
+    "NO_CATEGORY",
     "OVERALL_NAMES",
     "ROOT_CAUSE_MAP",
     "RUN_FIGURES",
@@ -226,6 +228,7 @@ __all__ = [
 _HOMES = {
     "KINDS": "coverage",
     "MAY_BE_CHANCE": "held",
+    "NO_CATEGORY": "paired",
     "OVERALL_NAMES": "names",
     "ROOT_CAUSE_MAP": "patterns",
     "RUN_FIGURES": "names",

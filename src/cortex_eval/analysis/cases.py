@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 import orjson
 
@@ -39,6 +40,10 @@ class CaseFigures:
     """Whether the target or a judge gave no answer in any repeat."""
     is_critical: bool = False
     """It is tagged `critical`, or failed a scorer that was named as critical."""
+    fails_critical: frozenset[str] = frozenset()
+    """Scorers that it failed and that are named as critical, or found a rule of severity critical broken."""
+    is_grave: bool = False
+    """It is tagged `critical`, or breaks a rule of severity critical."""
     fingerprint: str = ""
     """Of what is asked and expected; empty when the results were read without their cases."""
     less_is_better: frozenset[str] = frozenset()
@@ -68,11 +73,15 @@ def case_figures(results: Iterable[Result], *, critical_scorers: Collection[str]
 def _figures(rows: list[Result], critical_scorers: Collection[str]) -> CaseFigures:
     first = rows[0]
     scored: dict[str, dict[int, list[float]]] = {}
-    failed_critical = False
+    fails_critical: set[str] = set()
+    is_grave = CRITICAL_TAG in first.tags
     for row in rows:
-        for name, value, passed in _values(row):
+        for name, value, score in _values(row):
             scored.setdefault(name, {}).setdefault(row.turn, []).append(value)
-            failed_critical |= passed is False and name in critical_scorers
+            if score.get("passed") is False:
+                breaks_rule = _breaks_critical_rule(score)
+                is_grave |= breaks_rule
+                fails_critical |= {name} if breaks_rule or name in critical_scorers else set()
     turns = {name: {turn: _mean(found) for turn, found in each.items()} for name, each in scored.items()}
     values = {name: _mean(each.values()) for name, each in turns.items()}
     overall, passes, has_error = _outcomes(rows)
@@ -91,7 +100,9 @@ def _figures(rows: list[Result], critical_scorers: Collection[str]) -> CaseFigur
         by_turn={name: each for name, each in turns.items() if any(turn > 0 for turn in each)},
         passes=passes,
         error=has_error,
-        is_critical=CRITICAL_TAG in first.tags or failed_critical,
+        is_critical=CRITICAL_TAG in first.tags or not fails_critical.isdisjoint(critical_scorers),
+        fails_critical=frozenset(fails_critical),
+        is_grave=is_grave,
         fingerprint=case_fingerprint(first.case_json) if first.case_json is not None else "",
         less_is_better=frozenset(name for row in rows for name in _rates_to_lower(row)),
     )
@@ -104,18 +115,24 @@ def case_fingerprint(case_json: bytes) -> str:
     return hashlib.blake2b(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
 
-def _values(row: Result) -> Iterator[tuple[str, float, bool | None]]:
-    """Name, value and verdict of everything that was scored in one row."""
+def _values(row: Result) -> Iterator[tuple[str, float, Mapping[str, Any]]]:  # Any: JSON
+    """Name, value and score of everything that was measured in one row; what is no scorer's has an empty score."""
     if len(row.scores_json) > 2:
         for name, score in orjson.loads(row.scores_json).items():
             if (value := figure_of(score)) is not None:
-                yield name, value, score.get("passed")
+                yield name, value, score
     if row.latency_ms is not None and row.state != "error_target":
-        yield "latency_ms", row.latency_ms, None
+        yield "latency_ms", row.latency_ms, {}
     if row.reply_json is not None and b'"llm_invoked"' in row.reply_json:
         invoked = orjson.loads(row.reply_json).get("llm_invoked")
         if invoked is not None:
-            yield "llm_usage_rate", float(invoked), None
+            yield "llm_usage_rate", float(invoked), {}
+
+
+def _breaks_critical_rule(score: Mapping[str, Any]) -> bool:  # Any: JSON
+    evidence = score.get("evidence")
+    findings = evidence.get("findings") if isinstance(evidence, Mapping) else None
+    return any(each.get("severity") == "critical" for each in findings or () if isinstance(each, Mapping))
 
 
 def _rates_to_lower(row: Result) -> Iterator[str]:

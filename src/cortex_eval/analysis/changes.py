@@ -29,6 +29,10 @@ class CaseChange:
     is_critical: bool = False
     is_flaky: bool = False
     """Its verdicts did not agree among repeats, or in earlier runs of the same system."""
+    fails_critical: tuple[str, ...] = ()
+    """Of the later run: critical scorers that it fails, and scorers that found a rule of severity critical broken."""
+    is_grave: bool = False
+    """It is tagged `critical`, or breaks a rule of severity critical in one of the runs."""
 
 
 class BrokenCategory(NamedTuple):
@@ -99,14 +103,13 @@ def _broken_categories(pairs: Sequence[Pair]) -> tuple[BrokenCategory, ...]:
 
 
 def _ordered(changes: list[CaseChange]) -> tuple[CaseChange, ...]:
-    """Critical cases first, then by category, the one with most of them first."""
+    """The gravest first, then what else is critical; then by category, the one with most of them first."""
     counts = Counter(each.category for each in changes)
-    return tuple(
-        sorted(
-            changes,
-            key=lambda each: (not each.is_critical, -counts[each.category], each.category or "", each.case_id),
-        )
-    )
+
+    def rank(each: CaseChange) -> tuple[bool, bool, int, str, str]:
+        return not each.is_grave, not each.is_critical, -counts[each.category], each.category or "", each.case_id
+
+    return tuple(sorted(changes, key=rank))
 
 
 def _change(a: CaseFigures, b: CaseFigures, why: str, *, is_flaky: bool) -> CaseChange:
@@ -116,7 +119,9 @@ def _change(a: CaseFigures, b: CaseFigures, why: str, *, is_flaky: bool) -> Case
         why=why,
         passes_a=a.passes,
         passes_b=b.passes,
-        is_critical=a.is_critical or b.is_critical,
+        is_critical=a.is_critical or b.is_critical or bool(a.fails_critical or b.fails_critical),
+        fails_critical=tuple(sorted(b.fails_critical)),
+        is_grave=a.is_grave or b.is_grave,
         is_flaky=is_flaky,
     )
 
@@ -136,7 +141,7 @@ def _passed(passes: Sequence[bool]) -> str:
 
 
 def _moved(a: CaseFigures, b: CaseFigures, directions: Mapping[str, Direction], *, worse: bool) -> str:
-    """The scores that went the same way as the verdict, those that moved most first."""
+    """The scores that went the same way as the verdict: critical ones first, then those that moved most."""
     moves = []
     for name, direction in directions.items():
         was, now = a.values.get(name), b.values.get(name)
@@ -144,6 +149,7 @@ def _moved(a: CaseFigures, b: CaseFigures, directions: Mapping[str, Direction], 
             continue
         gain = (now - was) * (1 if direction == "higher" else -1)
         if (gain < -_SAME) if worse else (gain > _SAME):
-            moves.append((abs(gain), f"{name} {was:.2f} → {now:.2f}"))
-    shown = [text for _, text in sorted(moves, key=lambda each: -each[0])[:_REASONS]]
+            is_other = name not in (b if worse else a).fails_critical
+            moves.append((is_other, -abs(gain), f"{name} {was:.2f} → {now:.2f}"))
+    shown = [text for *_, text in sorted(moves, key=lambda each: each[:2])[:_REASONS]]
     return ", ".join(shown) or ("passed, then failed" if worse else "failed, then passed")

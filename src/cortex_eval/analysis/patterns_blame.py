@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from cortex_eval.analysis.patterns import SETUP_TYPES
-from cortex_eval.analysis.patterns_causes import MEANING, SPECIAL, WORDING, Read, cause_of
+from cortex_eval.analysis.patterns_causes import MEANING, SPECIAL, WORDING, cause_of
+from cortex_eval.analysis.patterns_read import Read
 from cortex_eval.analysis.patterns_replay import Key, Part, Ways, ways_of
 from cortex_eval.core import Result, RunRecord
 
@@ -109,7 +110,8 @@ def blames_of(row: Result, counting: Counting, *, is_canned: bool = False) -> li
         found = [Blame((type_, kind), details=(message[:_MESSAGE_KEPT],))]
         return _with_edges(row, found) if is_own else found
     if failed := _failed_scores(row, counting):
-        found = list(_explained(row, failed, Read(row, is_canned=is_canned)))
+        is_compared = any(each.kind in WORDING and each.kind != "contains" for each in failed)
+        found = list(_explained(row, failed, Read(row, is_canned=is_canned, is_compared=is_compared)))
     else:
         found = [Blame(("scorer_failure", "overall_score"), details=("the overall score is too low",))]
     return _with_edges(row, found)

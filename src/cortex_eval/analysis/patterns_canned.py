@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
-from cortex_eval.analysis.patterns_causes import plain
+from cortex_eval.analysis.patterns_read import is_spaceless, plain
 from cortex_eval.core import Result
 
 WAITING_BYTES = 2_000_000
@@ -20,6 +20,8 @@ REPLIES_KEPT = 10_000
 """Different replies that are remembered, as numbers: 3 MB."""
 _FEWEST_WORDS = 4
 """Shorter replies, such as a name or *yes*, may well be meant for several questions."""
+_FEWEST_LETTERS = 8
+"""The same of scripts that set no spaces between words."""
 
 
 class Failed(NamedTuple):
@@ -95,7 +97,7 @@ def _said(row: Result) -> _Said | None:
     if row.error is not None or row.reply_json is None or row.case_json is None:
         return None
     text = plain(orjson.loads(row.reply_json).get("text") or "")
-    if text.count(" ") < _FEWEST_WORDS - 1:
+    if text.count(" ") < _FEWEST_WORDS - 1 and not (len(text) >= _FEWEST_LETTERS and is_spaceless(text)):
         return None
     turns = orjson.loads(row.case_json)["turns"]
     turn = turns[min(row.turn, len(turns) - 1)]

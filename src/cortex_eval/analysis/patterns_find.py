@@ -27,10 +27,12 @@ from cortex_eval.analysis.patterns_groups import FEWEST, group_pairs, group_type
 from cortex_eval.analysis.patterns_replay import Key
 from cortex_eval.analysis.patterns_reply_words import reply_words
 from cortex_eval.analysis.patterns_slices import Table, find_slices, shared_fact, tabulate
+from cortex_eval.core import language_label
 
 PATTERNS_KEPT = 30
 CONFUSIONS_KEPT = 50
 _CAUSES = {**ROOT_CAUSE_MAP, **OTHER_CAUSES}
+_SEVERITIES = ("critical", "high", "medium", "low")
 
 
 class Found(NamedTuple):
@@ -86,12 +88,16 @@ def diagnose(failures: Failures, *, locations: Mapping[str, str] | None = None) 
     return Diagnosis(tuple(kept[:PATTERNS_KEPT]), slices, pairs, critical_failures(failures.entries, order))
 
 
-def _rank(found: Found) -> tuple[int, float, float, int, str]:
-    """Errors of the set-up; broken rules of severity critical; critical scorers; the rest, by what a fix wins back."""
+def _rank(found: Found) -> tuple[int, int, float, float, int, str]:
+    """Errors of the set-up; broken safety rules that are critical, the gravest first; what else is critical; the rest.
+
+    Within each by what a fix wins back.
+    """
     each = found.pattern
-    is_grave = any(key[0] == "safety_rule" and key[3] == "critical" for key in found.keys)
-    order = 0 if each.is_setup else 1 if is_grave else 2 if each.is_critical else 3
-    return order, -each.gain, -each.share, -each.count, each.title
+    severities = [key[3] for key in found.keys] if each.type == "safety_rule" and each.is_critical else []
+    order = 0 if each.is_setup else 1 if severities else 2 if each.is_critical else 3
+    severity = min((_SEVERITIES.index(one) for one in severities if one in _SEVERITIES), default=len(_SEVERITIES))
+    return order, severity, -each.gain, -each.share, -each.count, each.title
 
 
 def _with_partners(found: Sequence[Found], failures: Failures) -> list[Found]:
@@ -302,14 +308,15 @@ def _of_slice(found: Slice, failures: Failures, table: Table) -> Found:
     fact = found.facts[0]
     cases = tuple(case for case, sort in failures.failed_sorts.items() if fact in table.of_sort[sort])
     is_language = fact[0] == "language"
+    shown = language_label(fact[1]) if is_language else fact[1]
     type_ = "language_gap" if is_language else "question_length"
     priority: Priority = "medium" if is_language else "low"
-    action = f"Bring {fact[1]} up to the others" if is_language else f"Look at how questions of {fact[1]} are read"
+    action = f"Bring {shown} up to the others" if is_language else f"Look at how questions of {shown} are read"
     interval = f"[{percent(found.low)}, {percent(found.high)}]"
     rates = f"{percent(found.rate)} {interval} of {found.cases} fail, {percent(found.rest_rate)} of the"
     pattern = Pattern(
         type=type_,
-        title=f"{'Language' if is_language else 'Questions of'} {fact[1]} fail{'s' if is_language else ''} more often",
+        title=f"Questions {'in' if is_language else 'of'} {shown} fail more often",
         count=len(cases),
         cases=cases[:CASES_KEPT],
         root_cause=OTHER_CAUSES[type_],

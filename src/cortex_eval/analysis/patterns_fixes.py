@@ -155,7 +155,7 @@ def _setup(of: _Faults) -> Words:
 
 def _judge(of: _Faults) -> Words:
     kind = of.keys[0][1]
-    action = f"{_said(of, kind)} Then: cortex rescore RUN"
+    action = f"{_said(of, kind)} Then score the replies again; the target is not asked anew."
     return Words(f"A scorer gives no verdict: {kind}", action, "high", about=(kind,))
 
 
@@ -167,8 +167,8 @@ def _said(of: _Faults, kind: str) -> str:
 def _language(of: _Faults) -> Words:
     asked, found = map(_spoken, of.keys[0][2:4])
     return Words(
-        f"Questions in {asked} are answered in {found}",
-        f"Answer in the language of the question: {asked}, not {found}",
+        f"Replies are in {found}, and should be in {asked}",
+        f"Answer in the language that is asked for: {asked}, not {found}",
         "high",
         about=(of.keys[0][2], *(key[1] for key in of.keys)),
     )

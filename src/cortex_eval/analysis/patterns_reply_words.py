@@ -16,6 +16,7 @@ class _Faults(NamedTuple):
     """What a pattern is made of."""
 
     cases: int
+    scorers: tuple[str, ...]
     parts: Mapping[str, int]
     """Cases by what tells faults of this type apart, such as whether a number is wrong or missing."""
     details: Counter[str]
@@ -50,8 +51,9 @@ def reply_words(type_: str, keys: Sequence[Key], entries: Mapping[Key, Entry]) -
             parts[part] = key
     details = sum((entries[key].details for key in parts.values()), Counter[str]())
     cases = {case for key in keys for case in entries[key].cases}
-    said = _SAID[type_](_Faults(len(cases), {part: len(entries[key].cases) for part, key in parts.items()}, details))
     names = tuple(name for name, _ in scorers.most_common())
+    counts = {part: len(entries[key].cases) for part, key in parts.items()}
+    said = _SAID[type_](_Faults(len(cases), names, counts, details))
     evidence = "; ".join(filter(None, (said.evidence, f"fails {counted(scorers)}" if len(scorers) > 1 else "")))
     return Words(said.title, said.action, said.priority, evidence, names)
 
@@ -76,7 +78,7 @@ def _cut_off(of: _Faults) -> _Said:
 def _refusal(of: _Faults) -> _Said:
     return _Said(
         "Replies refuse, or send the user elsewhere",
-        f"Give the target what it needs to answer these {_questions(of.cases)}; it says most often: {of.commonest}",
+        f"Give the target what it needs to answer {_questions(of.cases)}; it says most often: {of.commonest}",
         of.some(),
         "high",
     )
@@ -85,7 +87,7 @@ def _refusal(of: _Faults) -> _Said:
 def _canned(of: _Faults) -> _Said:
     return _Said(
         "The same reply goes to different questions",
-        f"Find out why these {_questions(of.cases)} end in {of.commonest}: a fallback, or a text found too often",
+        f"Find out why {_questions(of.cases)} end in {of.commonest}: a fallback, or a text found too often",
         of.some(),
         "high",
     )
@@ -113,11 +115,20 @@ def _number(of: _Faults) -> _Said:
             if none
             else "Numbers differ from the expected answer"
         )
-    how_many = ", ".join(filter(None, counts))
+    how_many = f"{', '.join(filter(None, counts))}, such as " if of.cases > 1 else ""
     return _Said(
         title,
-        f"Give the target the numbers of the expected answers: {how_many}, such as {of.commonest}",
+        f"Give the target the numbers of the expected answers: {how_many}{of.commonest}",
         f"such as {of.some()}",
+        "high",
+    )
+
+
+def _opposite(of: _Faults) -> _Said:
+    return _Said(
+        "Replies say the opposite of the expected answer",
+        f"Check what the target knows about {_questions(of.cases)}, such as {of.commonest}",
+        f"such as {of.commonest}",
         "high",
     )
 
@@ -149,9 +160,11 @@ def _missing_text(of: _Faults) -> _Said:
 
 
 def _other_wording(of: _Faults) -> _Said:
+    others = " or ".join(name for name in ("f1", "relevance") if name not in of.scorers)
+    or_score = f", or score by {others}" if others else ""
     return _Said(
-        "Replies have the words of the expected answer, put differently",
-        f"{_read(of.cases)}: where right, add the wording to the answers of the case, or score by f1 or relevance",
+        "Replies have nearly all words of the expected answer, put differently",
+        f"{_read(of.cases)}: where right, add the wording to the answers of the case{or_score}",
         f"such as {of.commonest}",
     )
 
@@ -159,18 +172,19 @@ def _other_wording(of: _Faults) -> _Said:
 def _other_answer(of: _Faults) -> _Said:
     return _Said(
         "Replies say something else than the expected answer",
-        f"Check what the target finds for these {_questions(of.cases)}: hardly a word of the expected answer is there",
+        f"Check what the target finds for {_questions(of.cases)}: hardly a word of the expected answer is there",
         f"such as {of.commonest}",
     )
 
 
 def _partial(of: _Faults) -> _Said:
-    missed = [f"“{text}”" for text, count in of.details.most_common(SHOWN) if count > 1]
+    often = of.details.most_common(SHOWN)
+    missed = [f"“{text}”" for text, count in often if count > 1 and 4 * count >= of.cases]
     what = f"See whether they should say {named(missed)}" if missed else f"{_read(of.cases)} beside the expected answer"
     return _Said(
-        "Replies hold only a part of the expected answer",
+        "Replies lack words of the expected answer",
         f"{what}. Where right all the same, add the wording to the answers of the case",
-        f"words most often missing: {counted(of.details, 6)}" if missed else "",
+        f"words most often missing: {counted(of.details, 6)}" if often and often[0][1] > 1 else "",
     )
 
 
@@ -197,7 +211,7 @@ def _read(count: int) -> str:
 
 
 def _questions(count: int) -> str:
-    return "questions" if count != 1 else "question"
+    return "these questions" if count != 1 else "this question"
 
 
 _SAID: Mapping[str, Callable[[_Faults], _Said]] = {
@@ -207,6 +221,7 @@ _SAID: Mapping[str, Callable[[_Faults], _Said]] = {
     "canned_reply": _canned,
     "repeats_question": _repeats,
     "wrong_number": _number,
+    "opposite_answer": _opposite,
     "too_short": _short,
     "too_long": _long,
     "missing_text": _missing_text,

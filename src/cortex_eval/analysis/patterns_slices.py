@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cortex_eval.analysis.patterns import Slice, percent
 from cortex_eval.analysis.patterns_gather import Count, Fact, Failures, Sort, facts_of
+from cortex_eval.core import language_label
 from cortex_eval.stats import design_effect, holm, wilson
 
 SMALLEST = 5
@@ -103,7 +104,8 @@ def shared_fact(cases: Sequence[str], failures: Failures, table: Table, *, besid
         return ""
     _, minus_count, fact = min(real)
     others = (table.facts[fact].cases + minus_count) / (total - len(sorts))
-    says = _SAYS.get(fact[0], "have {0}").format(fact[1])
+    value = language_label(fact[1]) if fact[0] == "language" else fact[1]
+    says = _SAYS.get(fact[0], "have {0}").format(value)
     return f"{-minus_count} of {len(sorts)} {says}, as {percent(others)} of all others do"
 
 

@@ -93,11 +93,11 @@ def compare_runs(
     first, *others = runs
     aside = Quarantine(gate.quarantine, runs[-1])
     with_cases = any(run.dataset.version != first.dataset.version for run in others)
-    a = case_figures(aside.passing(read(first, with_cases)))
+    a = case_figures(aside.passing(read(first, with_cases)), critical_scorers=_critical_scorers(first))
     comparisons: list[Comparison] = []
     notes: list[str] = []
     for place, run in enumerate(others, 1):
-        b = case_figures(aside.passing(read(run, with_cases)))
+        b = case_figures(aside.passing(read(run, with_cases)), critical_scorers=_critical_scorers(run))
         directions = directions_of(a, b)
         history = _history(first, run, a, b, read, earlier)
         allowed = allowed_worsening(gate, directions)
@@ -196,6 +196,11 @@ def _states(runs: Sequence[RunRecord]) -> Iterator[str]:
         if selection.get("probabilities"):
             chosen = f"{selection.get('chosen', run.cases):,} of {selection.get('matching', run.dataset.cases):,} cases"
             yield f"{_label(place)} is a sample of {chosen}: only these are compared."
+
+
+def _critical_scorers(run: RunRecord) -> list[str]:
+    """Those that a case must not fail, however well it scores otherwise."""
+    return [name for name, planned in (run.manifest.get("scorers") or {}).items() if planned.get("critical")]
 
 
 def _set_aside(quarantine: Quarantine) -> Iterator[str]:
@@ -300,4 +305,5 @@ def _change(change: CaseChange) -> dict[str, Any]:  # Any: JSON
         **asdict(change),
         "passes_a": list(change.passes_a),
         "passes_b": list(change.passes_b),
+        "fails_critical": list(change.fails_critical),
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from cortex_eval.cli.options import (
     when,
 )
 from cortex_eval.cli.shown import report_of
-from cortex_eval.core import InputError, redact_bytes, to_json
+from cortex_eval.core import InputError, RunRecord, redact_bytes, to_json
 from cortex_eval.outcome import ANCHOR, keep_baseline, name_run
 from cortex_eval.reports import from_here, with_config, write_atomically
 
@@ -65,15 +66,33 @@ def set_baseline(
     if before is not None and before.get("run_id") != made.run.id:
         out(f"It replaces run {before['run_id']}." if before.get("run_id") else "It replaces figures made elsewhere.")
     hint(f"Written: {from_here(path)}")
-    hint(_how_to_compare(name, with_config(f"cortex run {made.run.suite} --baseline {name}", made.run), anchor=anchor))
+    for advice in _how_to_compare(made.run, name, config, anchor=anchor):
+        hint(advice)
 
 
-def _how_to_compare(name: str, command: str, *, anchor: bool) -> str:
-    if not anchor:
-        return f"Compare: {command}"
-    if name == ANCHOR:
-        return "Every run that is compared with a baseline is held against it too."
-    return f"Hold runs against it too with `gate: {{anchor: {name}}}` in the project file."
+def _meant(config: Path | None, suite: str | None = None) -> str | None:
+    """The baseline that the project file compares a suite with, or all of them; None: it names none."""
+    from cortex_eval.config import DEFAULT_FILES, load_project
+
+    if config is None and not any(Path(name).is_file() for name in DEFAULT_FILES):
+        return None
+    model = load_project(config, keep_problems=True).model
+    own = model.suites[suite].gate if suite is not None and suite in model.suites else None
+    return (own or model.gate).baseline
+
+
+def _how_to_compare(run: RunRecord, name: str, config: Path | None, *, anchor: bool) -> Iterator[str]:
+    """What to do so that later runs are compared with it."""
+    if anchor and name == ANCHOR:
+        yield "Every run that is compared with a baseline is held against it too."
+    elif anchor:
+        yield f"Hold runs against it too with `gate: {{anchor: {name}}}` in the project file."
+    else:
+        yield f"Compare: {with_config(f'cortex run {run.suite} --baseline {name}', run)}"
+        meant = _meant(config, run.suite)
+        if meant is not None and meant != name:
+            how = advised(f"cortex baseline set {run.id} --name {shlex.quote(meant)}")
+            yield f"Without --baseline, runs of {run.suite} are compared with {meant!r} (gate.baseline). Make it: {how}"
 
 
 @baseline.command("show")
@@ -101,7 +120,9 @@ def list_baselines(config: Path | None, as_json: bool) -> None:
     if as_json:
         print_json([dict(zip(("name", "suite", "run", "created", "pinned"), row, strict=True)) for row in rows])
     elif not rows:
-        hint(f"There are no baselines yet. Make one: {advised('cortex baseline set latest')}")
+        name = _meant(config)
+        naming = f" --name {shlex.quote(name)}" if name and name != "default" else ""
+        hint(f"There are no baselines yet. Make one: {advised(f'cortex baseline set latest{naming}')}")
     else:
         shown = [
             [cut(row.name, 20), cut(row.suite, 20), row.run_id or "–", when(row.created), "anchor" * row.is_pinned]

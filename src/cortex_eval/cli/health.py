@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from cortex_eval.cli.options import advised, cut, existing
+from cortex_eval.cli.options import advised, adviser, cut, existing
 from cortex_eval.config import DEFAULT_FILES, Project, Request, address_at, load_project, make_plans, named_model
 from cortex_eval.core import CortexError, InputError, Problem, __version__, did_you_mean
 from cortex_eval.datasets import near_file
@@ -128,7 +128,7 @@ def _examine_project(config: Path | None, *, is_offline: bool) -> list[Finding]:
     found += _examine_services(project, is_offline=is_offline)
     found += _examine_environment(project, [each.message for each in found if not each.ok])
     try:
-        with existing(project.store) as place, Store(place) as store:
+        with existing(project.store) as place, Store(place, advise=adviser(config)) as store:
             is_new = "" if place == project.store else " (made by the first run)"
             trouble = _why_not_writable(project.store.parent) if isinstance(project.store, Path) else ""
             message = f"{shown_location(project.store)}{is_new or ''}"

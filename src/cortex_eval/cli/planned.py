@@ -133,13 +133,12 @@ def _budget(budget: Limit, calls: int) -> str:
 
 
 def _visible(planned: Estimate) -> str:
+    """Which fall of the pass rate could not be told from chance; how that is reckoned is in the documentation."""
     found = planned.visible
-    terms = (
-        f"{found.power * 100:g} % power at a one-sided level of {found.level * 100:g} % that "
-        f"{counted(found.tests, 'metric')} share, from a pass rate of {found.pass_rate:.2f} ({found.pass_rate_of}), "
-        "with verdicts as if independent, which is the worst case: how much two runs scatter is known only when both "
-        "are made"
-    )
+    apart = f" ({found.pairs:,} of them independent)" if found.pairs < planned.cases else ""
+    cases = f"with {counted(planned.cases, 'case')}{apart}"
+    terms = f"(against {found.against}; pass rate before: {found.pass_rate:.2f}, {found.pass_rate_of})"
     if found.drop is None:
-        return f"no drop of pass_rate against {found.against}: {counted(found.pairs, 'case')} would not do; {terms}"
-    return f"a drop of pass_rate by {rounded_up(found.drop)} or more against {found.against}; {terms}"
+        return f"{cases}, no drop of the pass rate can be told from chance {terms}"
+    points = counted(round(100 * float(rounded_up(found.drop))), "point")
+    return f"{cases}, a drop of the pass rate by less than {points} cannot be told from chance {terms}"

@@ -43,7 +43,7 @@ LOADED_MEANWHILE = {
     "past": ("look_back",),
 }
 """Names of what a report is made with, each with the files behind it; the smallest first."""
-CAUSES = ("scoring", ("content_words", "missing_quantities", "take_apart", "count_scripts"))
+CAUSES = ("scoring", ("content_words", "read_quantities", "stems", "take_apart", "count_scripts"))
 """What reads replies that failed."""
 RUN_FORMATS = ("html", "json", "jsonl")
 SEVERITY = (0, 1, 2, 3)

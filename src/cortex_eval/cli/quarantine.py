@@ -15,6 +15,8 @@ from typing import NamedTuple
 import click
 
 from cortex_eval.cli.options import (
+    advised,
+    adviser,
     config_option,
     counted,
     cut,
@@ -70,12 +72,12 @@ def quarantine() -> None:
 def list_quarantine(suite: str | None, last: int, config: Path | None, as_json: bool) -> None:
     """Who is in quarantine, until when, and how they did."""
     project = load_project(config)
-    with existing(project.store) as place, Store(place) as store:
+    with existing(project.store) as place, Store(place, advise=adviser(config)) as store:
         found = [each for name in _suites(project, suite) for each in _entries(project, store, name, last)]
     if as_json:
         print_json([{**each._asdict(), "runs": [run._asdict() for run in each.runs]} for each in found])
     elif not found:
-        hint("No case is in quarantine. Put one there: cortex quarantine add CASE --reason TEXT")
+        hint(f"No case is in quarantine. Put one there: {advised('cortex quarantine add CASE --reason TEXT')}")
     else:
         out("\n\n".join(_text(name, list(each)) for name, each in groupby(found, key=lambda entry: entry.suite)))
         for each in found:
@@ -101,7 +103,7 @@ def add_case(case: str, reason: str, until: str | None, suite: str | None, confi
         print_json({"suite": name, **item, "file": str(project.path), "line": line})
         return
     out(f"{visible(case)} is in quarantine in {name}{f' until {until}' if until else ''}: it does not decide.")
-    hint(f"Written: {project.path}, line {line}. See all: cortex quarantine list{_config(project)}")
+    hint(f"Written: {project.path}, line {line}. See all: {advised('cortex quarantine list')}")
 
 
 @quarantine.command("remove")
@@ -271,11 +273,7 @@ def _why_off(entry: Entry) -> str:
 def _removing(project: Project, entry: Entry) -> str:
     lists = [{each.case for each in suite.quarantine} for suite in project.model.suites.values()]
     is_shared = sum(entry.case in cases for cases in lists) > 1
-    options = (f" --suite {shlex.quote(entry.suite)}" if is_shared else "") + _config(project)
+    suite = f" --suite {shlex.quote(entry.suite)}" if is_shared else ""
     if entry.case.startswith("-"):
-        return f"cortex quarantine remove{options} -- {shlex.quote(entry.case)}"
-    return f"cortex quarantine remove {shlex.quote(entry.case)}{options}"
-
-
-def _config(project: Project) -> str:
-    return f" --config {shlex.quote(str(project.path))}" if project.is_named else ""
+        return f"{advised(f'cortex quarantine remove{suite}')} -- {shlex.quote(entry.case)}"
+    return advised(f"cortex quarantine remove {shlex.quote(entry.case)}{suite}")

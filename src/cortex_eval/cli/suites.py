@@ -83,6 +83,8 @@ def suite_lines(made: Sequence[Report], exit_code: int) -> str:
         label += f"{each.title.upper().ljust(titles)}  "
         indent, told = " " * width_of(label), f"{reports.visible(each.sentence)} Run {report.run.id}."
         lines += _wrapped(told, label, indent)
+        if few := reports.few_cases(report):
+            lines += _wrapped(f"{few}.", indent, indent)
         if report.exit_code:
             lines.append(indent + reports.with_config(f"cortex analyze {report.run.id}", report.run))
     worst = [name for name, report in zip(names, made, strict=True) if report.exit_code == exit_code]

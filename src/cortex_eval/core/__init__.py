@@ -23,7 +23,7 @@ from cortex_eval.core.errors import (
     did_you_mean,
 )
 from cortex_eval.core.fronts import first_use
-from cortex_eval.core.languages import LANGUAGES, language_name
+from cortex_eval.core.languages import LANGUAGES, language_label, language_name
 from cortex_eval.core.record import DatasetVersion, Result, RunRecord
 from cortex_eval.core.redact import (
     Secret,
@@ -110,6 +110,7 @@ __all__ = [
     "hide_password",
     "is_likely_secret",
     "is_secret",
+    "language_label",
     "language_name",
     "leave_cutting_to_others",
     "read_settings",

@@ -109,15 +109,29 @@ def changed(value: T, **fields: Any) -> T:  # Any: the value's own fields
 def _defaults(kind: Any) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[tuple[str, object], ...]]:
     """What gets the fields of a value, and what each is called and is by default."""
 
-    def default(f: Any) -> object:  # Any: a field of either kind, which say the same with names of their own
-        if f.default_factory in (dataclasses.MISSING, NODEFAULT):
-            return f.default
-        return f.default_factory()
-
-    named: Any = structs.fields(kind) if issubclass(kind, Struct) else dataclasses.fields(kind)
-    names = [f.name for f in named]
+    if issubclass(kind, Struct):
+        named = struct_defaults(kind)
+    else:
+        named = {
+            f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
+            for f in dataclasses.fields(kind)
+        }
+    names = [*named]
     get = attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
-    return get, tuple((f.name, default(f)) for f in named)
+    return get, tuple(named.items())
+
+
+def struct_defaults(kind: type[Struct]) -> dict[str, object]:
+    """The fields of a struct with their defaults, NODEFAULT where one has none.
+
+    `structs.fields` looks the types up too, which fails where one is imported only for the type checker.
+    """
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    found = (*(NODEFAULT,) * (len(names) - len(defaults)), *defaults)
+    return {
+        name: each.factory() if type(each).__name__ == "Factory" else each
+        for name, each in zip(names, found, strict=True)
+    }
 
 
 def _to_plain(value: object) -> object:

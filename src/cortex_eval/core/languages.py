@@ -41,3 +41,9 @@ def language_name(code: str) -> str:
         return _NAMES[plain]
     base = _NAMES.get(plain.partition("-")[0])
     return f"{base} ({code})" if base else code
+
+
+def language_label(code: str) -> str:
+    """`Hindi (hi)` for `hi`, as rows of a table call it; a code that is not known stays as it is."""
+    name = language_name(code)
+    return name if name == code or name.endswith(f"({code})") else f"{name} ({code})"

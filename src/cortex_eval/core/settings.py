@@ -13,8 +13,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from msgspec import Struct, structs
+from msgspec import NODEFAULT, Struct
 
+from cortex_eval.core.codec import struct_defaults
 from cortex_eval.core.errors import InputError, Problem, did_you_mean
 from cortex_eval.core.redact import Secret, is_secret, shorten
 
@@ -238,7 +239,13 @@ def _wrong(hint: Any, value: Any, path: KeyPath, mistakes: list[Mistake]) -> _Wr
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls, include_extras=True)
+    try:
+        return get_type_hints(cls, include_extras=True)
+    except NameError as error:
+        raise InputError(
+            f"The settings of {cls.__module__}.{cls.__qualname__} cannot be checked: {error.name!r} is not known when "
+            "it runs. Import it outside of `if TYPE_CHECKING:`."
+        ) from error
 
 
 class _Key(NamedTuple):
@@ -251,7 +258,7 @@ class _Key(NamedTuple):
 @cache
 def _settable(cls: type) -> dict[str, _Key]:
     if issubclass(cls, Struct):
-        return {each.name: _Key(not each.required, {}) for each in structs.fields(cls)}
+        return {name: _Key(default is not NODEFAULT, {}) for name, default in struct_defaults(cls).items()}
     return {
         each.name: _Key(each.default is not MISSING or each.default_factory is not MISSING, each.metadata)
         for each in fields(cast("Any", cls))  # Any: no type says that a class is a dataclass

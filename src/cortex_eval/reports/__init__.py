@@ -7,7 +7,8 @@ from cortex_eval.core import first_use
 if TYPE_CHECKING:
     from cortex_eval.reports.calls import money
     from cortex_eval.reports.console import render_console
-    from cortex_eval.reports.error_analysis import Fix, render_analysis, render_analysis_markdown, top_fixes
+    from cortex_eval.reports.error_analysis import Fix, render_analysis, top_fixes
+    from cortex_eval.reports.error_analysis_markdown import render_analysis_markdown
     from cortex_eval.reports.figures import COVERAGE_COLUMNS, coverage_sentence
     from cortex_eval.reports.files import Format, write_artifacts, write_atomically
     from cortex_eval.reports.github import (
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from cortex_eval.reports.text import visible
     from cortex_eval.reports.trend import check_metric, render_trend
     from cortex_eval.reports.versus import render_versus_console, render_versus_markdown
-    from cortex_eval.reports.words import VerdictWords, from_here, verdict_words, with_config, with_project
+    from cortex_eval.reports.words import VerdictWords, few_cases, from_here, verdict_words, with_config, with_project
 
 __all__ = [
     "COMMENT_FILE",
@@ -59,6 +60,7 @@ __all__ = [
     "compare_systems",
     "coverage_sentence",
     "csv_chunks",
+    "few_cases",
     "from_here",
     "html_chunks",
     "is_quick_run",
@@ -114,6 +116,7 @@ _HOMES = {
     "compare_systems": "systems",
     "coverage_sentence": "figures",
     "csv_chunks": "machine",
+    "few_cases": "words",
     "from_here": "words",
     "html_chunks": "html",
     "is_quick_run": "html",
@@ -126,7 +129,7 @@ _HOMES = {
     "parquet_chunks": "parquet",
     "problem_annotations": "github",
     "render_analysis": "error_analysis",
-    "render_analysis_markdown": "error_analysis",
+    "render_analysis_markdown": "error_analysis_markdown",
     "render_comment": "github",
     "render_console": "console",
     "render_html": "html",

@@ -1,4 +1,4 @@
-"""The error analysis as people read it: patterns in the order of mending, in the terminal and as Markdown."""
+"""The error analysis as people read it: patterns in the order of mending, and their words for every rendering."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cortex_eval.analysis import ConfusedPair, Pattern, PatternChange, Report, Slice, percent
-from cortex_eval.core import redact
-from cortex_eval.reports.text import as_code, as_plain, cut, visible
+from cortex_eval.core import language_label
+from cortex_eval.reports.text import cut, visible
 from cortex_eval.reports.words import counted_cases, plural, target_label, with_config
 
 WIDTH = 80
@@ -16,7 +16,9 @@ PATTERNS_SHOWN = 10
 PAIRS_SHOWN = 10
 CASES_SHOWN = 8
 TOP = 3
-_EFFECTS = {"added": "new", "grew": "grew", "removed": "gone", "shrank": "shrank", "same": "as before"}
+BLOCKS = "no case with it should pass, however good the rest is"
+"""What it means that something critical blocks cases."""
+EFFECTS = {"added": "new", "grew": "grew", "removed": "gone", "shrank": "shrank", "same": "as before"}
 
 
 class Fix(NamedTuple):
@@ -26,7 +28,7 @@ class Fix(NamedTuple):
     where: str
     """Empty: no place is known."""
     gain: str
-    """Such as `+5.4 points`."""
+    """Such as `+5.4 points`, or `blocks`."""
     cases: str
     """Such as `19 cases`."""
     title: str
@@ -36,7 +38,7 @@ class Fix(NamedTuple):
 def top_fixes(report: Report, limit: int = TOP) -> list[Fix]:
     """What to mend first, in words."""
     return [
-        Fix(each.action, each.location or "", gain_words(each.gain), _counted(each.count), each.title)
+        Fix(each.action, each.location or "", wins_words(each), counted(each.count), each.title)
         for each in top_patterns(report, limit)
     ]
 
@@ -61,7 +63,22 @@ def top_patterns(report: Report, limit: int = TOP) -> list[Pattern]:
 
 def gain_words(gain: float) -> str:
     """A share of all cases as points of the pass rate."""
-    return f"+{100 * gain:.1f} points" if gain >= 0.0005 else "under 0.1 points" if gain > 0 else "+0 alone"
+    return f"+{100 * gain:.1f} points" if gain >= 0.0005 else "under 0.1 points" if gain > 0 else "no points"
+
+
+def blocks(pattern: Pattern) -> bool:
+    """Whether that it blocks cases says more than what it wins back: so do broken safety rules, and what wins nothing.
+
+    It is critical then, and no case with it should pass.
+    """
+    return pattern.is_critical and (pattern.type == "safety_rule" or not pattern.gain)
+
+
+def wins_words(pattern: Pattern) -> str:
+    """What mending a pattern is worth, in a word or two."""
+    if blocks(pattern):
+        return f"blocks, {gain_words(pattern.gain)}" if pattern.gain else "blocks"
+    return gain_words(pattern.gain) if pattern.gain else "only with others" if pattern.needs else "no points alone"
 
 
 def together_words(pattern: Pattern) -> str:
@@ -79,12 +96,12 @@ def render_analysis(report: Report, changes: Sequence[PatternChange] | None = No
     """
     parts = [*_head(report), *(["", *_change_lines(changes, since)] if changes is not None else [])]
     parts += _setup_lines(report)
-    others = _others(report)
+    others = other_patterns(report)
     for number, pattern in enumerate(others[:PATTERNS_SHOWN], 1):
         parts += ["", *_pattern_lines(number, pattern)]
-    rest = len(others) - PATTERNS_SHOWN
-    if rest > 0:
-        parts += ["", f"… and {rest} more {plural('pattern', rest)}, in the file and with --json"]
+    if rest := others[PATTERNS_SHOWN:]:
+        parts += ["", *_wrapped(_rest_words(rest), "", "  ")]
+    parts += _together_lines(others)
     parts += [*_pair_lines(report.confusions), *_slice_lines(report.slices)]
     if report.patterns:
         command = with_config(f"cortex runs show {report.run.id} --failed", report.run)
@@ -98,7 +115,7 @@ def _head(report: Report) -> list[str]:
     lines = [cut(f"{name}, run {report.run.id}", WIDTH)]
     if not bad:
         return [*lines, "Every case passed: there is nothing to explain."]
-    failed = f"{bad:,} of {_counted(report.totals.cases)} did not pass."
+    failed = f"{bad:,} of {counted(report.totals.cases)} did not pass."
     if not report.patterns:
         return [*lines, f"{failed} No two fail for the same reason."]
     count = len(report.patterns) - len(setup_patterns(report))
@@ -106,7 +123,13 @@ def _head(report: Report) -> list[str]:
         return [*lines, failed]
     first = "what is critical first, then " if any(each.is_critical for each in report.patterns) else ""
     ranked = f"{count} {plural('pattern', count)}, {first}by what a fix would win back of the pass rate."
-    return [*lines, *_wrapped(f"{failed} {ranked}", "", "")]
+    return [*lines, *_wrapped(f"{failed} {ranked}{_legend(other_patterns(report)[:PATTERNS_SHOWN])}", "", "")]
+
+
+def _legend(patterns: Sequence[Pattern]) -> str:
+    """What `blocks` means, where it is said."""
+    is_said = any(map(blocks, patterns))
+    return f" “Blocks”: {BLOCKS}." if is_said else ""
 
 
 def _setup_lines(report: Report) -> list[str]:
@@ -114,20 +137,28 @@ def _setup_lines(report: Report) -> list[str]:
     found = setup_patterns(report)
     lines = ["", "Mend the set-up first: these cases say nothing about the answers."] if found else []
     for each in found:
-        lines += _wrapped(f"{_counted(each.count)}, {each.about[0] if each.about else each.type}", "  ", "  ")
+        lines += _wrapped(f"{counted(each.count)}, {each.about[0] if each.about else each.type}", "  ", "  ")
         lines += _wrapped(visible(each.action), "    ", "    ")
+        lines += [f"    {rescoring(report)}"] if each.type == "judge_error" else []
     return lines
+
+
+def rescoring(report: Report) -> str:
+    """The command that scores the replies of this run again."""
+    return with_config(f"cortex rescore {report.run.id}", report.run)
 
 
 def _pattern_lines(number: int, pattern: Pattern) -> list[str]:
     shown = ", ".join(visible(case) for case in pattern.cases[:CASES_SHOWN])
     more = pattern.count - min(CASES_SHOWN, len(pattern.cases))
     level = "critical" if pattern.is_critical else f"{pattern.priority} priority"
-    facts = f"{pattern.type} · {_counted(pattern.count)} · {level} · {gain_words(pattern.gain)}"
+    facts = f"{pattern.type} · {counted(pattern.count)} · {level} · {wins_words(pattern)}"
+    if blocks(pattern):
+        wins = f" · {gain_words(pattern.gain)}" if pattern.gain else ""
+        facts = f"{pattern.type} · {level} · blocks {counted(pattern.count)}{wins}"
     rows = [
         ("likely cause", pattern.root_cause),
         ("fix", pattern.action),
-        ("together", together_words(pattern)),
         ("where", pattern.location or ""),
         ("seen", pattern.evidence),
         ("cases", shown + (f" and {more:,} more" if more > 0 else "")),
@@ -138,6 +169,53 @@ def _pattern_lines(number: int, pattern: Pattern) -> list[str]:
         if text:
             lines += _wrapped(visible(text), f"    {label:12} ", " " * 17)
     return lines
+
+
+def _rest_words(patterns: Sequence[Pattern]) -> str:
+    """How many are not shown, and which of them wins most."""
+    count, best = len(patterns), max(patterns, key=lambda each: each.gain)
+    most = f" (“{visible(best.title.rstrip('.'))}” {gain_words(best.gain)})" if best.gain else ""
+    return f"… and {count} more {plural('pattern', count)}{most}, in the file and with --json"
+
+
+class Joint(NamedTuple):
+    """Patterns that win something back only together with others."""
+
+    partners: tuple[str, ...]
+    """Their titles."""
+    wins: tuple[tuple[int, float], ...]
+    """Patterns by number, and what each wins together with the partners."""
+
+
+def joints(patterns: Sequence[Pattern], shown: int) -> list[Joint]:
+    """What the first patterns win only together with others; a pair is told once, whichever names the other."""
+    found: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+    told: set[frozenset[str]] = set()
+    for number, each in enumerate(patterns[:shown], 1):
+        if each.needs and (group := frozenset((each.title, *each.needs))) not in told:
+            told.add(group)
+            found.setdefault(each.needs, []).append((number, each.joint_gain))
+    return [Joint(partners, tuple(wins)) for partners, wins in found.items()]
+
+
+def _together_lines(patterns: Sequence[Pattern]) -> list[str]:
+    groups = joints(patterns, PATTERNS_SHOWN)
+    if not groups:
+        return []
+    lines = ["", "Only together: cases with several faults pass when all of them are mended"]
+    for each in groups:
+        wins = ", ".join(f"{number} ({gain_words(gain)})" for number, gain in each.wins)
+        lines += _wrapped(visible(f"{wins} with {_partners(each, patterns)}"), "  ", "      ")
+    return lines
+
+
+def _partners(joint: Joint, patterns: Sequence[Pattern]) -> str:
+    """Their titles, with their numbers where they are shown."""
+    numbers = {each.title: number for number, each in enumerate(patterns[:PATTERNS_SHOWN], 1)}
+    return " and ".join(
+        f"{numbers[title]}, “{title.rstrip('.')}”" if title in numbers else f"“{title.rstrip('.')}”"
+        for title in joint.partners
+    )
 
 
 def _pair_lines(pairs: Sequence[ConfusedPair]) -> list[str]:
@@ -158,8 +236,15 @@ def _slice_lines(slices: Sequence[Slice]) -> list[str]:
     lines = ["", "Where cases fail more often than the rest (95 % interval)"]
     for each in slices:
         rates = f"{percent(each.rate)} [{percent(each.low)}, {percent(each.high)}] of {each.cases:,} {each.unit}"
-        lines += _wrapped(f"{rates}, {percent(each.rest_rate)} elsewhere: {visible(each.title)}", "  ", "      ")
+        lines += _wrapped(f"{rates}, {percent(each.rest_rate)} elsewhere: {visible(slice_title(each))}", "  ", "      ")
     return lines
+
+
+def slice_title(found: Slice) -> str:
+    """What the cases of a slice share, in words that name a language."""
+    return " and ".join(
+        f"{name} {language_label(value) if name == 'language' else value}" for name, value in found.facts
+    )
 
 
 def _change_lines(changes: Sequence[PatternChange], since: str) -> list[str]:
@@ -171,51 +256,14 @@ def _change_lines(changes: Sequence[PatternChange], since: str) -> list[str]:
     for each in moved:
         noise = ", may be noise" if each.may_be_noise else ""
         line = f"{each.before} → {each.after} {plural('case', each.after)}{noise}: {each.title}"
-        lines += _wrapped(visible(line), f"  {_EFFECTS[each.effect]:6} ", " " * 9)
+        lines += _wrapped(visible(line), f"  {EFFECTS[each.effect]:6} ", " " * 9)
     same = len(changes) - len(moved)
     return [*lines, f"  {same} {plural('pattern', same)} as before"] if same else lines
 
 
-def render_analysis_markdown(report: Report, changes: Sequence[PatternChange] | None = None, *, since: str = "") -> str:
-    """The analysis as the Markdown file `error_analysis_….md`; foreign text stands in code spans."""
-    bad = report.totals.failed + report.totals.errors
-    lines = [
-        f"# Error analysis: {as_code(report.run.suite)} on {as_code(target_label(report))}",
-        "",
-        f"Run {as_code(report.run.id)} · {report.timestamp} · dataset {as_code(report.run.dataset.name)}",
-        "",
-        f"{bad:,} of {_counted(report.totals.cases)} did not pass.",
-        "",
-        *(_change_table(changes, since) if changes is not None else []),
-        *_setup_markdown(report),
-        *top_fixes_markdown(report),
-        *(line for number, each in enumerate(_others(report), 1) for line in _pattern_section(number, each)),
-        *_pair_table(report.confusions),
-        *_slice_table(report.slices),
-    ]
-    return redact("\n".join(lines).rstrip() + "\n")
-
-
-def _others(report: Report) -> list[Pattern]:
+def other_patterns(report: Report) -> list[Pattern]:
+    """All but those of the set-up, in the order of mending."""
     return [each for each in report.patterns if not each.is_setup]
-
-
-def _setup_markdown(report: Report) -> list[str]:
-    found = setup_patterns(report)
-    lines = [f"- {_counted(each.count)}, {as_plain(each.title)}: {as_plain(each.action)}" for each in found]
-    return ["## Mend the set-up first", "", *lines, ""] if lines else []
-
-
-def top_fixes_markdown(report: Report) -> list[str]:
-    """The first three fixes as a table."""
-    fixes = top_fixes(report)
-    if not fixes:
-        return []
-    lines = ["## Top fixes", "", "| | Fix | Where | Wins back | Cases |", "|---|---|---|---:|---:|"]
-    for number, fix in enumerate(fixes, 1):
-        where = as_code(fix.where) if fix.where else "–"
-        lines.append(f"| {number} | {as_plain(fix.action)} | {where} | {fix.gain} | {fix.cases} |")
-    return [*lines, ""]
 
 
 def top_fixes_lines(report: Report) -> list[str]:
@@ -225,6 +273,8 @@ def top_fixes_lines(report: Report) -> list[str]:
         return []
     first = "critical first, then " if any(each.is_critical for each in top_patterns(report)) else ""
     lines = ["", f"  Top fixes, {first}by what they would win back of the pass rate"]
+    if any(map(blocks, top_patterns(report))):
+        lines.append(f"  (“blocks”: {BLOCKS})")
     width = max(len(fix.gain) for fix in fixes)
     for fix in fixes:
         about = ", ".join(part for part in (fix.cases, visible(fix.where)) if part)
@@ -232,80 +282,8 @@ def top_fixes_lines(report: Report) -> list[str]:
     return lines
 
 
-def _pattern_section(number: int, pattern: Pattern) -> list[str]:
-    shown = ", ".join(as_code(case) for case in pattern.cases)
-    more = pattern.count - len(pattern.cases)
-    score = f", {100 * pattern.score_gain:+.1f} of the overall score" if pattern.score_gain is not None else ""
-    lines = [
-        f"## {number}. {as_plain(pattern.title)}",
-        "",
-        f"- Type: {as_code(pattern.type)}, {'critical' if pattern.is_critical else f'{pattern.priority} priority'}",
-        f"- Likely cause: {as_plain(pattern.root_cause)}",
-        f"- Fix: {as_plain(pattern.action)}",
-        f"- Where: {as_code(pattern.location)}" if pattern.location else "- Where: not stated in `fix_locations:`",
-        f"- Wins back: {gain_words(pattern.gain)} of the pass rate{score}; {_counted(pattern.count)}",
-    ]
-    if together := together_words(pattern):
-        lines.append(f"- Together: {as_plain(together)}")
-    if pattern.evidence:
-        lines.append(f"- Seen: {as_plain(pattern.evidence)}")
-    lines.append(f"- Cases: {shown}" + (f" and {more:,} more" if more > 0 else ""))
-    if len(pattern.confusions) > 1:
-        lines += ["", "| Expected | Found | Cases |", "|---|---|---:|"]
-        lines += [
-            f"| {as_code(each.expected)} | {as_code(each.actual)} | {each.count} |"
-            for each in pattern.confusions[:PAIRS_SHOWN]
-        ]
-    return [*lines, ""]
-
-
-def _pair_table(pairs: Sequence[ConfusedPair]) -> list[str]:
-    if not pairs:
-        return []
-    lines = ["## Taken for something else", "", "| Expected | Found | Cases | Such as |", "|---|---|---:|---|"]
-    for each in pairs:
-        examples = ", ".join(as_code(case) for case in each.cases[:3])
-        lines.append(f"| {as_code(each.expected)} | {as_code(each.actual)} | {each.count} | {examples} |")
-    return [*lines, ""]
-
-
-def _slice_table(slices: Sequence[Slice]) -> list[str]:
-    if not slices:
-        return []
-    lines = [
-        "## Where cases fail more often than the rest",
-        "",
-        "Only what is significant at 5 % after Holm over all that was looked at.",
-        "",
-        "| | Fail | 95 % interval | Of | Elsewhere | p |",
-        "|---|---:|---|---:|---:|---:|",
-    ]
-    for each in slices:
-        same = f" (nearly the same: {', '.join(map(as_code, each.same_as))})" if each.same_as else ""
-        p_value = f"{each.p_value:.2g}" if each.p_value >= 1e-6 else "< 1e-6"
-        lines.append(
-            f"| {as_code(each.title)}{same} | {percent(each.rate)} | [{percent(each.low)}, {percent(each.high)}] "
-            f"| {each.cases:,} {each.unit} | {percent(each.rest_rate)} | {p_value} |"
-        )
-    return [*lines, ""]
-
-
-def _change_table(changes: Sequence[PatternChange], since: str) -> list[str]:
-    lines = [
-        f"## Since run {as_code(since)}",
-        "",
-        "| | Pattern | Before | After | p | |",
-        "|---|---|---:|---:|---:|---|",
-    ]
-    for each in changes:
-        p_value = "–" if each.p_value is None else f"{each.p_value:.2g}" if each.p_value >= 1e-6 else "< 1e-6"
-        noise = "may be noise" if each.may_be_noise else ""
-        title = as_plain(each.title)
-        lines.append(f"| {_EFFECTS[each.effect]} | {title} | {each.before} | {each.after} | {p_value} | {noise} |")
-    return [*lines, ""]
-
-
-def _counted(count: int) -> str:
+def counted(count: int) -> str:
+    """Cases, in words."""
     return f"{count:,} {plural('case', count)}"
 
 

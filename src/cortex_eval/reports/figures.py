@@ -16,6 +16,7 @@ from cortex_eval.analysis import (
     Report,
     mistaken_pairs,
 )
+from cortex_eval.core import language_label
 from cortex_eval.reports.words import number, plural
 
 SIGNS = {">=": "≥", ">": ">", "<=": "≤", "<": "<"}
@@ -103,7 +104,8 @@ def hallucination_sentence(name: str, found: Hallucination) -> str:
 
 def parity_sentence(each: Parity) -> str:
     """How far one language lies from another in one metric."""
-    pair = f"{each.other or 'unnamed'} against {each.base or 'what was not run'}"
+    other = language_label(each.other) if each.other else "unnamed"
+    pair = f"{other} against {language_label(each.base) if each.base else 'what was not run'}"
     left = f", {each.unpaired} unpaired" if each.unpaired else ""
     if each.gap is None:
         return f"{pair}: no pairs to compare{left}"

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from cortex_eval.analysis import Report
 from cortex_eval.core import InputError, StorageError, did_you_mean
 from cortex_eval.datasets import atomic_file
-from cortex_eval.reports.error_analysis import render_analysis_markdown
+from cortex_eval.reports.error_analysis_markdown import render_analysis_markdown
 from cortex_eval.reports.html import html_chunks
 from cortex_eval.reports.html_list import ListedCases
 from cortex_eval.reports.html_parts import safe_name, subject_of

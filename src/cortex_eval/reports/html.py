@@ -24,7 +24,7 @@ from cortex_eval.reports.html_insights import (
     trend_section,
 )
 from cortex_eval.reports.html_list import ListedCases, cases_section
-from cortex_eval.reports.html_parts import label_of, section, subject_of, table, titled
+from cortex_eval.reports.html_parts import label_of, section, subject_of, table, titled, with_code
 from cortex_eval.reports.meanings import HOW_TO_READ, meanings_of
 from cortex_eval.reports.text import as_html, visible
 from cortex_eval.reports.words import (
@@ -89,7 +89,7 @@ def _pieces(report: Report, *, charts: bool, noted: ListedCases | None) -> Itera
     yield "\n".join(part for part in parts if part)
     yield from cases
     footer = _footer(report, has_charts=bool(drawn) or not charts, is_quick=noted is not None)
-    yield (f'<footer class="sub">{footer}</footer>\n' if footer else "") + "</main>\n"
+    yield f'<footer class="sub">{footer}</footer>\n</main>\n'
     yield f"{_page('keys.html')}<script>{_page('report.js')}</script>\n</body>\n</html>\n"
 
 
@@ -212,8 +212,12 @@ def _cards(report: Report, meanings: dict[str, str]) -> str:
 
 def _legend(meanings: dict[str, str]) -> str:
     """How to read the figures, and what each of them means."""
+    alike: dict[str, list[str]] = {}  # scorers of one kind mean the same: once is enough
+    for name, words in meanings.items():
+        alike.setdefault(words, []).append(label_of(name))
     told = "".join(
-        f"<div><dt>{as_html(label_of(name))}</dt> <dd>{as_html(words)}</dd></div>" for name, words in meanings.items()
+        f"<div><dt>{as_html(', '.join(names))}:</dt> <dd>{with_code(words)}</dd></div>"
+        for words, names in alike.items()
     )
     return f'<p class="note how">{HOW_TO_READ}</p>' + (f'<dl class="legend">{told}</dl>' if told else "")
 
@@ -280,11 +284,11 @@ def _calls(report: Report) -> str:
     if not rows:
         return ""
     heads = ("What", "Figure", "Remark")
-    return section("Calls", table(heads, rows, numeric=(1,), label="Calls"), is_wide=False)
+    return section("Calls", table(heads, rows, numeric=(1,), label="Calls"), is_wide=False, anchor="calls")
 
 
 def _footer(report: Report, *, has_charts: bool, is_quick: bool) -> str:
-    parts = []
+    parts = ['<span class="paper">Calls, coverage, tags and evidence are on the page itself.</span>']
     if report.cache_hits:
         noun = "reply" if report.cache_hits == 1 else "replies"
         parts.append(f"{report.cache_hits:,} {noun} came from the cache.")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from cortex_eval.analysis import figure_of, result_row
 from cortex_eval.core import Result, language_name, redact
 from cortex_eval.reports.html_diff import compare_values, mark_differences, plain
+from cortex_eval.reports.html_parts import label_of
 from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.words import number, plural
 
@@ -150,9 +151,9 @@ def _talk(row: Mapping[str, Any], result: Result) -> str:
 def _wanted(name: str, value: Any, reply: Mapping[str, Any]) -> str:  # Any: whatever JSON holds
     label = f"<b>Expected {as_html(name)}</b>"
     if name not in reply or reply[name] == value:
-        return f"<p class=want>{label} {_shown(plain(value))}</p>"
+        return f'<p class="want also">{label} {_shown(plain(value))}</p>'
     expected, got = compare_values(_masked(value), _masked(reply[name]))
-    return f"<p class=want>{label} {expected} <b>got</b> {got}</p>"
+    return f'<p class="want also">{label} {expected} <b>got</b> {got}</p>'
 
 
 def _masked(value: Any) -> Any:  # Any: whatever JSON holds
@@ -177,13 +178,13 @@ def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
     for name, score in scores.items():
         if score.get("value") is None and "error" not in score:
             reason = str(score.get("reason", ""))
-            absent.append(f"{name_as_html(name)}{f' ({_shown(reason)})' if reason else ''}")
+            absent.append(f"{name_as_html(label_of(name))}{f' ({_shown(reason)})' if reason else ''}")
             continue
         judge = " <span class=by>judge</span>" if score.get("source") == "judge" else ""
         if (calls := _attempts_at(score)) > 1:
             judge += f" <span class=by>{calls} attempts</span>"
         rows += (
-            f"<tr><th scope=row>{name_as_html(name)}{judge}</th><td>{_score_tag(score)}</td>"
+            f"<tr><th scope=row>{name_as_html(label_of(name))}{judge}</th><td>{_score_tag(score)}</td>"
             f"<td>{_shown(_reason(score))}{_evidence(score.get('evidence'))}</td></tr>"
         )
     below = f'<p class="note">Does not apply: {"; ".join(absent)}</p>' if absent else ""
@@ -220,17 +221,19 @@ def _reason(score: Mapping[str, Any]) -> str:
         measured = f"{100 * measure:.0f} % {unit.removeprefix('share ')}"
     else:
         measured = (f"{measure:,.0f}" if abs(measure) >= 100 else f"{measure:.3g}") + f" {unit}".rstrip()
-    return f"{measured}; {reason}" if reason else measured
+    return f"{measured}{'. ' if reason[0].isupper() else '; '}{reason}" if reason else measured
 
 
 def _says(reason: str, measure: float, unit: str) -> bool:
-    """Whether the reason has the measure in it, rounded in one of the usual ways."""
+    """Whether the reason has the measure and its unit in it, rounded in one of the usual ways."""
+    if unit.casefold() not in reason.casefold():
+        return False
     for form in ("g", ".0f", ",.0f", ".1f", ".2f", ".3f", ".3g"):
         shown = format(measure, form)
         place = reason.find(shown)
         while place >= 0:
             before, after = reason[max(place - 1, 0) : place], reason[place + len(shown) :]
-            if _ENDS.match(after) and not _JOINED.match(before) and after.lstrip().startswith(unit):
+            if _ENDS.match(after) and not _JOINED.match(before):
                 return True
             place = reason.find(shown, place + 1)
     return False

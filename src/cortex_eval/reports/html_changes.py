@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from cortex_eval.analysis import (
     OVERALL_NAMES,
-    SETTING_NAMES,
     BaselineLabel,
     Change,
     Check,
@@ -17,7 +16,7 @@ from cortex_eval.analysis import (
     rounded_up,
 )
 from cortex_eval.core import redact
-from cortex_eval.reports.html_parts import label_of, level, mark, section, table
+from cortex_eval.reports.html_parts import label_of, level, mark, section, signed, table
 from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.words import ADJUSTED_P, number, plural, sign_of
 
@@ -64,7 +63,7 @@ def _newly_broken(report: Report) -> str:
 def _gate(report: Report) -> str:
     checks = report.gate.checks
     rows = "".join(
-        f"<tr><th scope=row>{name_as_html(check.name)}</th><td>{_met(check, report)}</td>"
+        f"<tr><th scope=row>{name_as_html(_check_label(check.name))}</th><td>{_met(check, report)}</td>"
         f"<td>{as_html(check.reason)}</td></tr>"
         for check in checks
     )
@@ -72,7 +71,12 @@ def _gate(report: Report) -> str:
     if all(sign_of(check, report) == "✓" for check in checks):
         told = f"{len(checks)} {plural('check', len(checks))}, {'all met' if len(checks) > 1 else 'met'}"
         body = f"<details class=more><summary>{told}</summary>{body}</details>"
-    return section("Gate", body, anchor="gate")
+    return section("Gate", body, anchor="gate", lead="The checks that decide whether the run passes.")
+
+
+def _check_label(name: str) -> str:
+    """A check as a reader knows it: what kind it is, and of what."""
+    return ": ".join(label_of(part) for part in name.split("."))
 
 
 def _met(check: Check, report: Report) -> str:
@@ -94,7 +98,7 @@ def _regressions(report: Report) -> str:
         against = f' <span class="flat">against {as_html(each.against)}</span>' if several else ""
         worst = as_html(each.worst_category) if each.worst_category else "–"
         rows += (
-            f"<tr><th scope=row>{name_as_html(SETTING_NAMES.get(each.name, each.name))}{against}</th>"
+            f"<tr><th scope=row>{name_as_html(label_of(each.name))}{against}</th>"
             f"<td>{level(each.severity)}</td><td class=n>{number(each.baseline, unit)}</td>"
             f"<td class=n>{number(each.current, unit)}</td>"
             f'<td class="n down">{_arrow(each.diff, unit)}{_interval(each.low, each.high, unit)}</td>'
@@ -189,8 +193,8 @@ def _arrow(diff: float, unit: str) -> str:
 def _interval(low: float | None, high: float | None, unit: str) -> str:
     if low is None or high is None:
         return ""
-    form = "+,.0f" if unit else "+.2f"
-    return f' <span class="flat">[{low:{form}}, {high:{form}}]</span>'
+    form = ",.0f" if unit else ".2f"
+    return f' <span class="flat">[{signed(low, form)}, {signed(high, form)}]</span>'
 
 
 def _p(p_value: float | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cortex_eval.analysis import Coverage, Expectation, Group, Metric, Parity, Report, metric_name
 from cortex_eval.core import language_name
-from cortex_eval.reports.html_parts import bar, label_of, section, table
+from cortex_eval.reports.html_parts import bar, label_of, section, signed, table
 from cortex_eval.reports.meanings import meanings_of
 from cortex_eval.reports.text import as_html, name_as_html
 from cortex_eval.reports.words import interval_of, main_metric, mean_of, number, plural, worst_first
@@ -15,6 +15,8 @@ _COLUMNS_SHOWN = {"category": 4, "tier": 2, "language": 0, "tag": 4}
 """Of scorers, beside the figure that groups are ranked by."""
 TAGS_SHOWN = 20
 COVERAGE_SHOWN = 30
+PAIRS_THAT_TELL = 3
+"""With fewer, the interval of a gap between two languages holds nearly every gap there can be."""
 _OUTCOMES = {"met": ("t-pass", "✓ met"), "not met": ("t-fail", "✕ not met"), "cannot tell": ("t-warn", "? cannot tell")}
 _SIGNS = {">=": "≥", "<=": "≤", ">": ">", "<": "<"}
 _KIND_NAMES = {
@@ -57,7 +59,13 @@ def coverage_section(coverage: Coverage | None) -> str:
     """What the cases of this run try out, and what they leave out."""
     if coverage is None:
         return ""
-    kinds = list(_KIND_NAMES)
+    tried = {kind for row in coverage.rows.values() for kind, count in row.counts.items() if count}
+    kinds = [kind for kind in _KIND_NAMES if kind in tried]
+    never = [_KIND_NAMES[kind].lower() for kind in _KIND_NAMES if kind not in tried]
+    none = f"No case at all: {', '.join(never)}." if never else ""
+    if len(kinds) < 2:  # then the table of groups has it all
+        told = f"All turns are of one kind: {_KIND_NAMES[kinds[0]].lower()}. " if kinds else ""
+        return section("What the cases cover", f'<p class="note">{told}{none}</p>', anchor="coverage")
     rows = ""
     for name, row in list(coverage.rows.items())[:COVERAGE_SHOWN]:
         counts: Mapping[str, int] = row.counts  # its keys are Literals
@@ -66,12 +74,13 @@ def coverage_section(coverage: Coverage | None) -> str:
         )
         rows += f"<tr><th scope=row>{name_as_html(name)}</th>{cells}<td class=n>{row.turns:,}</td></tr>"
     what = "Intent" if coverage.by == "intent" else "Category"
-    heads = (what, *_KIND_NAMES.values(), "Turns")
+    heads = (what, *(_KIND_NAMES[kind] for kind in kinds), "Turns")
     lead = (
         f"{coverage.gaps:,} of {coverage.cells:,} combinations are never tried. A turn can count in several columns."
         if coverage.gaps
         else "Every combination is tried at least once. A turn can count in several columns."
     )
+    lead += f" {none}" if none else ""
     left = len(coverage.rows) - COVERAGE_SHOWN
     below = f'<p class="note">And {left:,} more, in the JSON file.</p>' if left > 0 else ""
     body = table(heads, rows, numeric=range(1, len(heads)), label="Coverage")
@@ -105,7 +114,7 @@ def _group_section(report: Report, title: str, groups: Mapping[str, Group]) -> s
     body = table(heads, rows, numeric=numeric, label=f"By {title}", told=told) + below
     if title == "tag":
         body = f"<details class=more><summary>{len(ordered):,} tags, worst first</summary>{body}</details>"
-    return section(f"By {title}", body, is_wide=title != "language")
+    return section(f"By {title}", body, is_wide=title != "language", anchor=f"by-{title}")
 
 
 def _group_row(name: str, group: Group, main: str, others: list[str], limit: float | None, hoped: str | None) -> str:
@@ -171,9 +180,9 @@ def _parity_section(gaps: tuple[Parity, ...]) -> str:
     """How far one language lies from another, over the same cases in both."""
     rows = ""
     for each in gaps:
-        if each.gap is None or each.base_mean is None or each.other_mean is None:
+        if each.gap is None or each.base_mean is None or each.other_mean is None or each.pairs < PAIRS_THAT_TELL:
             continue
-        between = f"[{each.low:+.2f}, {each.high:+.2f}]" if each.low is not None and each.high is not None else ""
+        between = f"[{signed(each.low)}, {signed(each.high)}]" if each.low is not None and each.high is not None else ""
         is_worse, is_better = (each.high or 0) < 0, (each.low or 0) > 0
         tone = "down" if is_worse else "up" if is_better else "flat"
         arrow = "▼" if is_worse else "▲" if is_better else "▬"
@@ -181,11 +190,16 @@ def _parity_section(gaps: tuple[Parity, ...]) -> str:
             f"<tr><th scope=row>{name_as_html(label_of(each.metric))}</th>"
             f"<td>{as_html(language_name(each.base or '?'))} → {as_html(language_name(each.other or '?'))}</td>"
             f"<td class=n>{number(each.base_mean)}</td><td class=n>{number(each.other_mean)}</td>"
-            f'<td class="n {tone}">{arrow} {each.gap:+.2f} <span class="flat">{between}</span></td>'
+            f'<td class="n {tone}">{arrow} {signed(each.gap)} <span class="flat">{between}</span></td>'
             f"<td class=n>{each.pairs:,}</td></tr>"
         )
     if not rows:
-        return ""
+        most = max((each.pairs for each in gaps), default=0)
+        words = (
+            f"Only {most:,} {plural('case', most)} of this run {'is' if most == 1 else 'are'} there in two languages"
+        )
+        note = f'<p class="note">{words}: too few to compare them.</p>'
+        return section("Between languages", note) if 0 < most < PAIRS_THAT_TELL else ""
     heads = ("Metric", "Languages", "First", "Second", "Gap", "Pairs")
     lead = "The same cases in two languages, pair by pair. An arrow only where the whole interval is on one side."
     return section("Between languages", table(heads, rows, numeric=range(2, 6), label="Between languages"), lead=lead)

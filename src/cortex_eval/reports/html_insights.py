@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from cortex_eval.analysis import Classified, Confidence, Hallucination, Pattern, Report, Slice
 from cortex_eval.reports.error_analysis import setup_patterns, together_words, top_patterns
-from cortex_eval.reports.html_parts import bar, ended, figure, level, section, table
+from cortex_eval.reports.html_parts import bar, ended, figure, label_of, level, section, table
 from cortex_eval.reports.text import as_html, name_as_html, visible
 from cortex_eval.reports.words import moment, number, plural
 
@@ -63,7 +63,8 @@ def _fix(pattern: Pattern) -> str:
     joint = f'<p class="note">Alone it wins nothing back; {as_html(ended(together))}</p>' if together else ""
     evidence = f'<p class="note">Seen: {as_html(pattern.evidence)}</p>' if pattern.evidence else ""
     return (
-        f'<div class="fix num"><div class="gain">{_points(pattern)}<span>points</span></div><div>'
+        f'<div class="fix num"><div class="gain{"" if pattern.gain else " flat"}">{_points(pattern)}'
+        "<span>points</span></div><div>"
         f"<p><b>{as_html(pattern.title)}</b> ({cases}) {_show(pattern)}</p>"
         f"<p>{as_html(pattern.action)}{where}</p>"
         f'<p class="note">Likely cause: {as_html(pattern.root_cause)}</p>{joint}{evidence}</div>'
@@ -118,11 +119,13 @@ def confusions_section(report: Report) -> str:
 
 def _confusion(name: str, found: Classified, is_titled: bool) -> str:
     labels = _labels(found)
-    title = f"<h3>{name_as_html(name)}</h3>" if is_titled else ""
+    title = f"<h3>{name_as_html(label_of(name))}</h3>" if is_titled else ""
     accuracy = f"{found.accuracy:.2f} [{found.low:.2f}, {found.high:.2f}], {found.correct:,} of {found.scored:,} right"
     left = len(found.classes) - len(labels)
     part = f" The {len(labels)} of {len(found.classes)} classes that are confused most." if left > 0 else ""
-    summary = f'<p class="note num">{accuracy}; macro F1 {found.macro.f1:.2f}.{part}</p>'
+    summary = (
+        f'<p class="note num">{accuracy}; macro F1, in which every class counts alike, {found.macro.f1:.2f}.{part}</p>'
+    )
     pairs = _pairs(found)
     worst = f"<div>{_worst_pairs(pairs)}{_classes(found)}</div>"
     return f'{title}{summary}<div class="confused"><div>{_matrix(found, labels)}</div>{worst}</div>'
@@ -249,9 +252,9 @@ def latency_section(report: Report, drawn: Drawn) -> str:
     facts = "".join(
         f"<div><dt>{name}</dt><dd>{_ms(value)}</dd></div>"
         for name, value in (
-            ("p50", latency.p50),
-            ("p95", latency.p95),
-            ("p99", latency.p99),
+            ("half within (p50)", latency.p50),
+            ("95 % within (p95)", latency.p95),
+            ("99 % within (p99)", latency.p99),
             (_mean_label(report), latency.mean),
         )
     )
@@ -339,7 +342,7 @@ def _stability(report: Report) -> str:
 def claims_section(found: Mapping[str, Hallucination]) -> str:
     """How much of what replies claim stands in no source."""
     rows = "".join(
-        f"<tr><th scope=row>{name_as_html(name)}</th>"
+        f"<tr><th scope=row>{name_as_html(label_of(name))}</th>"
         f"<td class=v>{bar(each.rate, is_low=each.hallucinated > 0)}{each.rate:.2f} "
         f'<span class="flat">[{each.low:.2f}, {each.high:.2f}]</span></td>'
         f"<td class=n>{each.hallucinated:,}/{each.claims:,}</td>"

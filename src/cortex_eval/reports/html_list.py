@@ -31,6 +31,8 @@ SAMPLE_AFTER_A_QUICK_RUN = 20
 PACK = 100
 """Cases packed together: opening one unpacks them all, which takes some milliseconds."""
 ASKED_SHOWN = 120
+PASSED_ON_PAPER = 50
+"""Cases up to which those that passed are printed too, a line each; of more, only those that did not pass."""
 
 
 @dataclass(slots=True)
@@ -245,4 +247,8 @@ def _notes(report: Report, cases: ListedCases, listed: int) -> str:
             else f"The run was quick, and so was making this page: {here}. All, and charts: <code>{command}</code>"
         )
         notes += f'<p class="note">{rest}</p>'
+    totals = report.totals
+    if cases.seen > PASSED_ON_PAPER and totals.passed and totals.failed + totals.errors:
+        passed = f"{totals.passed:,} that passed {'is' if totals.passed == 1 else 'are'}"
+        notes += f'<p class="note paper" id="on-paper">Those that did not pass. The {passed} on the page itself.</p>'
     return notes

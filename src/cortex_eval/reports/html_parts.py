@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from cortex_eval.analysis import Report
 from cortex_eval.reports.text import as_html, visible
@@ -17,6 +18,8 @@ LABELS = {
     "intent": "Intent accuracy",
     "entities": "Entity F1",
     "tool": "Tool accuracy",
+    "max_latency_ms": "Mean latency, at most",
+    "parse_time_ms": "Time to parse",
 }
 """Metrics by the names that people know them by; the others have their own, in words."""
 _CAPITALS = {"f1": "F1", "llm": "LLM", "bleu": "BLEU", "rouge": "ROUGE", "chrf": "chrF", "json": "JSON"}
@@ -35,6 +38,7 @@ def subject_of(report: Report) -> str:
     return "_".join(names)
 
 
+@cache
 def label_of(metric: str) -> str:
     """The name of a metric as a reader knows it; not yet HTML."""
     if metric in LABELS or not _IDENTIFIER.fullmatch(metric):
@@ -79,6 +83,19 @@ def table(
         f'<div class="scroll"><table class="num"{named}><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
+
+
+def with_code(words: str) -> str:
+    """Words in which a part between backticks is code, as docstrings have it."""
+    parts = as_html(words).split("`")
+    if len(parts) % 2 == 0:  # one of them has no partner
+        return "`".join(parts)
+    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
+
+
+def signed(value: float, form: str = ".2f") -> str:
+    """A difference, with a sign that is as wide as the plus."""
+    return format(value, f"+{form}").replace("-", "−")
 
 
 def titled(words: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from cortex_eval.analysis import Group, Report, Unscored, result_row
-from cortex_eval.core import redact
+from cortex_eval.core import language_label, redact
 from cortex_eval.reports.calls import call_rows
-from cortex_eval.reports.error_analysis import top_fixes_markdown
+from cortex_eval.reports.error_analysis_markdown import top_fixes_markdown
 from cortex_eval.reports.markdown_figures import coverage_table, figure_tables
 from cortex_eval.reports.set_aside import set_aside_markdown
 from cortex_eval.reports.text import as_code, as_plain
@@ -107,7 +107,8 @@ def _group_table(report: Report, title: str, groups: dict[str, Group]) -> list[s
     lines.append("|---|---:|---|---:|---:|---:|")
     for group_name, group in worst_first(report, groups):
         metric, totals = group.metrics.get(name), group.totals
-        cells = [as_code(group_name), mean_of(metric) if metric else "–", interval_of(metric) if metric else ""]
+        label = language_label(group_name) if title == "Language" else group_name
+        cells = [as_code(label), mean_of(metric) if metric else "–", interval_of(metric) if metric else ""]
         cells += [str(totals.cases), str(totals.failed), str(totals.errors)]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cortex_eval.analysis import KINDS, Confidence, Coverage, Parity, Report, mistaken_pairs
+from cortex_eval.core import language_label
 from cortex_eval.reports.figures import (
     COVERAGE_COLUMNS,
     classes_of,
@@ -122,7 +123,7 @@ def _parity(report: Report) -> list[str]:
         "|---|---:|---:|---:|---|---:|---:|",
     ]
     for each in report.parity:
-        base, other = (f"{as_code(name or '?')} {number(mean)}" for name, mean in _sides(each))
+        base, other = (f"{as_code(language_label(name or '?'))} {number(mean)}" for name, mean in _sides(each))
         gap = "–" if each.gap is None else f"{each.gap:+.2f}"
         cells = [as_code(each.metric), base, other, gap, _interval(each.low, each.high), str(each.pairs)]
         lines.append(f"| {' | '.join(cells)} | {each.unpaired} |")

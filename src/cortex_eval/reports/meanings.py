@@ -15,6 +15,10 @@ _OF_THE_RUN = {
     "overall_score": "The mean of all scores, each with its weight.",
     "pass_rate": "The share of cases that passed.",
 }
+_OF_THE_TARGET = {
+    "latency_ms": "How long a reply took, on average; half of them took less than p50, and 95 % less than p95.",
+    "llm_usage_rate": "The share of turns in which the target says that it asked a language model.",
+}
 _SENTENCE = re.compile(r".*?[.](?=\s|$)", re.DOTALL)
 
 
@@ -24,6 +28,7 @@ def meanings_of(report: Report) -> dict[str, str]:
     for name, planned in report.run.manifest.get("scorers", {}).items():
         if name in report.metrics or name in report.unscored:
             found[name] = _first_sentence(str(planned.get("kind", name)))
+    found.update((name, words) for name, words in _OF_THE_TARGET.items() if name in report.metrics)
     return {name: words for name, words in found.items() if words}
 
 

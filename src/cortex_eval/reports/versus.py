@@ -13,6 +13,7 @@ from cortex_eval.reports.versus_words import (
     bounds_sentences,
     category_outcome,
     change,
+    critical_count,
     figure,
     interval,
     outcome,
@@ -20,6 +21,7 @@ from cortex_eval.reports.versus_words import (
     run_label,
     steps,
     system,
+    title_of,
     verdict_sentences,
 )
 
@@ -49,7 +51,7 @@ def render_versus_console(versus: Versus, *, colour: bool = False) -> str:
         lines += ["", *_wrapped(visible(note), "  ")]
     for place, found in enumerate(versus.comparisons, 1):
         lines += _console_comparison(found, run_label(place))
-    title = versus.verdict.upper()
+    title = title_of(versus)
     said = _wrapped(f"{title}  {visible(' '.join(verdict_sentences(versus)))}", "")
     if colour:
         said[0] = said[0].replace(title, f"\x1b[1;{_COLOURS[versus.verdict]}m{title}\x1b[0m", 1)
@@ -62,7 +64,7 @@ def render_versus_console(versus: Versus, *, colour: bool = False) -> str:
 
 def render_versus_markdown(versus: Versus) -> str:
     """The comparison as Markdown for a pull request; foreign text stands in code spans, where nothing acts."""
-    lines = [f"## {versus.verdict.capitalize()}", "", _plain(" ".join(verdict_sentences(versus))), ""]
+    lines = [f"## {title_of(versus).capitalize()}", "", _plain(" ".join(verdict_sentences(versus))), ""]
     lines += ["| | Run | Target | Dataset | Started (UTC) |", "|---|---|---|---|---|"]
     for place, run in enumerate(versus.runs):
         started = (run.started or run.created)[:16].replace("T", " ")
@@ -94,7 +96,7 @@ def _console_comparison(found: Comparison, label: str) -> list[str]:
             figure(each, each.b),
             change(each, each.diff),
             interval(each),
-            outcome(each),
+            outcome(each, found),
         )
         for each in found.metrics.values()
     ]
@@ -120,7 +122,7 @@ def _console_categories(found: Comparison) -> list[str]:
             figure(each.metric, each.metric.b),
             change(each.metric, each.metric.diff),
             "",
-            category_outcome(each),
+            category_outcome(each, found),
         )
         for each in moved[:CATEGORIES_SHOWN]
     ]
@@ -134,11 +136,13 @@ def _console_categories(found: Comparison) -> list[str]:
 def _console_cases(title: str, cases: Sequence[CaseChange]) -> list[str]:
     if not cases:
         return []
-    lines = ["", f"  {title}: {len(cases):,}"]
+    critical = sum(each.is_critical for each in cases)
+    all_critical = critical == len(cases)
+    lines = ["", f"  {critical_count(f'{title}: {len(cases):,}', len(cases), critical)}"]
     shown = cases[:CASES_SHOWN]
     width = min(30, max(len(visible(each.case_id)) for each in shown))
     for each in shown:
-        remark = "critical: " if each.is_critical else ""
+        remark = "critical: " if each.is_critical and not all_critical else ""
         remark += f"{visible(each.why)}{' (flaky before)' if each.is_flaky and title != 'Flaky' else ''}"
         lines.append(cut(f"  {cut(visible(each.case_id), width).ljust(width)}  {remark}", WIDTH))
     rest = len(cases) - CASES_SHOWN
@@ -152,7 +156,7 @@ def _markdown_comparison(found: Comparison, label: str) -> list[str]:
     ]
     for each in found.metrics.values():
         cells = (as_code(each.name), figure(each, each.a), figure(each, each.b), change(each, each.diff))
-        lines.append(f"| {' | '.join((*cells, interval(each), outcome(each), str(each.pairs)))} |")
+        lines.append(f"| {' | '.join((*cells, interval(each), outcome(each, found), str(each.pairs)))} |")
     for text in bounds_sentences(found):
         lines += ["", _plain(text)]
     moved = [each for each in found.categories if each.metric.diff or each.newly_broken or each.newly_fixed]
@@ -161,7 +165,7 @@ def _markdown_comparison(found: Comparison, label: str) -> list[str]:
         for row in moved:
             means = (figure(row.metric, row.metric.a), figure(row.metric, row.metric.b))
             cells = (as_code(row.category), *means, change(row.metric, row.metric.diff))
-            lines.append(f"| {' | '.join((*cells, category_outcome(row)))} |")
+            lines.append(f"| {' | '.join((*cells, category_outcome(row, found)))} |")
     for field, title in _LISTS:
         lines += _markdown_cases(title, getattr(found, field))
     return lines
@@ -170,7 +174,8 @@ def _markdown_comparison(found: Comparison, label: str) -> list[str]:
 def _markdown_cases(title: str, cases: Sequence[CaseChange]) -> list[str]:
     if not cases:
         return []
-    lines = ["", f"<details><summary>{title}: {len(cases)}</summary>", "", "| Case | Category | Why |", "|---|---|---|"]
+    summary = critical_count(f"{title}: {len(cases)}", len(cases), sum(each.is_critical for each in cases))
+    lines = ["", f"<details><summary>{summary}</summary>", "", "| Case | Category | Why |", "|---|---|---|"]
     for each in cases[: 4 * CASES_SHOWN]:
         marks = " (critical)" if each.is_critical else ""
         category = as_code(each.category) if each.category else "–"

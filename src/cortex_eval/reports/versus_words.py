@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cortex_eval.analysis import (
+    NO_CATEGORY,
+    CaseChange,
     CategoryChange,
     Comparison,
     GateSettings,
@@ -21,6 +23,7 @@ from cortex_eval.reports.words import Step, number, plural, with_config
 
 CATEGORIES_NAMED = 3
 METRICS_NAMED = 4
+CASES_NAMED = 5
 ADJUSTED = (
     "p is adjusted for all that was tested together (Holm), and is of a change either way: twice that of a "
     "statistical gate, which asks only whether it got worse."
@@ -69,26 +72,57 @@ def p_text(p_value: float | None) -> str:
     return "" if p_value is None else chance(p_value).removeprefix("adjusted ")
 
 
-def outcome(metric: PairedMetric) -> str:
-    """The verdict on one metric in a word or two."""
+def new_critical(found: Comparison) -> tuple[CaseChange, ...]:
+    """Cases that passed and now fail what is critical: they count, whatever the chance."""
+    return tuple(each for each in found.newly_broken if each.is_critical)
+
+
+def outcome(metric: PairedMetric, found: Comparison) -> str:
+    """The verdict on one metric in a word or two; new critical failures are never called chance."""
+    broken = [each for each in new_critical(found) if metric.name == "pass_rate" or metric.name in each.fails_critical]
+    if broken and not metric.is_regression:
+        return f"{len(broken):,} new critical"
     if metric.is_telling:
         return f"{metric.verdict}, {p_text(metric.adjusted_p)}"
     if metric.verdict in ("worse", "better"):
         return _within_allowed(metric)
-    return _untold(metric)
+    return "cannot tell" if metric.verdict == "may be chance" and new_critical(found) else _untold(metric)
 
 
-def category_outcome(row: CategoryChange) -> str:
-    """The verdict on one category, and how many of its cases changed theirs."""
-    counts = [f"{row.newly_broken} broken"] if row.newly_broken else []
-    counts += [f"{row.newly_fixed} fixed"] if row.newly_fixed else []
-    said = row.metric.verdict if row.metric.verdict in ("worse", "better") else _untold(row.metric)
-    return ", ".join([said, *counts])
+def category_outcome(row: CategoryChange, found: Comparison) -> str:
+    """The verdict on one category, and how many of its cases changed theirs; critical ones are never called chance."""
+    critical = sum((each.category or NO_CATEGORY) == row.category for each in new_critical(found))
+    said = [row.metric.verdict if row.metric.verdict in ("worse", "better") else _untold(row.metric)]
+    said = [each for each in said if not critical or each == "worse"]
+    said += [critical_count(f"{row.newly_broken} broken", row.newly_broken, critical)] if row.newly_broken else []
+    said += [f"{row.newly_fixed} fixed"] if row.newly_fixed else []
+    return ", ".join(said)
+
+
+def critical_count(counted: str, count: int, critical: int) -> str:
+    """So many cases, and how many of them are critical."""
+    if not critical:
+        return counted
+    return (
+        f"{counted}, {'all ' if count > 1 else ''}critical"
+        if critical == count
+        else f"{counted} ({critical:,} critical)"
+    )
+
+
+def title_of(versus: Versus) -> str:
+    """The verdict in capitals; new critical failures come before what the figures alone would say."""
+    is_hidden = versus.verdict not in ("worse", "nothing to compare") and any(map(new_critical, versus.comparisons))
+    return "NEW CRITICAL FAILURES" if is_hidden else versus.verdict.upper()
 
 
 def verdict_sentences(versus: Versus) -> list[str]:
     """What came of it, run by run: the numbers, what is allowed, and what could have been seen."""
-    sentences = []
+    sentences = [
+        sentence for place, found in enumerate(versus.comparisons, 1) for sentence in _critical(found, run_label(place))
+    ]
+    if sentences and title_of(versus) != versus.verdict.upper():
+        sentences.append(f"By the figures over all cases: {versus.verdict}.")
     for place, found in enumerate(versus.comparisons, 1):
         label = run_label(place)
         said = [_nothing(found, label)] if found.is_empty else []
@@ -124,19 +158,21 @@ def repeat_sentence(label: str, repeats: Repeats) -> str:
 
 
 def bounds_sentences(found: Comparison) -> list[str]:
-    """Of every metric with scores in one run only; none where there is nothing to compare, for that is said."""
-    return [] if found.is_empty else [text for each in found.metrics.values() if (text := _bounds(each))]
+    """Which metrics have scores in one run only, in one sentence; none where there is nothing to compare."""
+    lost = [each for each in found.metrics.values() if each.only_a + each.only_b]
+    if found.is_empty or not lost:
+        return []
+    known = any(each.worst is not None and each.best is not None for each in lost)
+    ends = ", and what the change would be with them, at worst and at best" if known else ""
+    return [f"Scored in one run only{ends}: {'; '.join(map(_bounds, lost))}."]
 
 
 def _bounds(metric: PairedMetric) -> str:
-    """Where a metric lies if what only one run scored had gone as badly or as well as can be; empty when all was."""
-    lost = metric.only_a + metric.only_b
-    if not lost:
-        return ""
+    """Where a metric lies if what only one run scored had gone as badly or as well as can be."""
+    counted = f"{metric.name} {metric.only_a + metric.only_b:,}"
     if metric.worst is None or metric.best is None:
-        return f"{metric.name}: {lost:,} scored in one run only"
-    ends = f"{change(metric, metric.worst)} at worst, {change(metric, metric.best)} at best"
-    return f"{metric.name}: {lost:,} scored in one run only; with them the change is {ends}"
+        return counted
+    return f"{counted} ({change(metric, metric.worst)} to {change(metric, metric.best)})"
 
 
 def _within_allowed(metric: PairedMetric) -> str:
@@ -148,6 +184,16 @@ def _untold(metric: PairedMetric) -> str:
     if metric.verdict == "no difference seen":
         return _within_allowed(metric) if metric.differing else "no difference"
     return "may be chance" if metric.verdict == "may be chance" else "not known"
+
+
+def _critical(found: Comparison, label: str) -> Iterator[str]:
+    """Which cases fail now that must not: no p-value speaks for them."""
+    broken = new_critical(found)
+    if broken:
+        count, more = len(broken), len(broken) - CASES_NAMED
+        named = ", ".join(each.case_id for each in broken[:CASES_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        failures = f"{count:,} new critical {plural('failure', count)} in {label}"
+        yield f"{failures}, whatever the chance: {named}."
 
 
 def _nothing(found: Comparison, label: str) -> str:
@@ -178,7 +224,7 @@ def _worse(found: Comparison, label: str) -> Iterator[str]:
     if (found.regressions or named) and found.newly_broken:
         count = len(found.newly_broken)
         yield f"{count:,} {plural('case', count)} newly broken, {len(found.newly_fixed):,} fixed."
-    elif found.newly_broken:
+    elif len(new_critical(found)) < len(found.newly_broken):  # else they are named already
         yield f"{broken_words(found.changes, 'A')}."
 
 
@@ -227,6 +273,8 @@ def _what_differs(found: Comparison, label: str) -> str:
     doubtful = [each for each in found.metrics.values() if each.verdict == "may be chance"]
     if doubtful:
         first = [each for each in doubtful if each.name == "pass_rate"] or doubtful
+        if new_critical(found):
+            return f"{label}: {_moved(first[0])}, which so few changes alone do not prove."
         rest = f", as may what differs in {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         return f"{label}: {_moved(first[0])}, which may be chance{rest}."
     if all(not each.differing for each in found.metrics.values() if not unit_of(each)):

@@ -32,8 +32,8 @@ WIDE_INTERVAL = 0.3
 """A pass whose pass rate may lie anywhere in so wide an interval, or a wider one, proves little."""
 LIMITS_NAMED = 3
 """Limits that were missed beside errors, in a sentence; the gate's table has all."""
-NOISE_NAMED = 3
-"""Metrics that are perhaps worse, in a sentence; the gate's table has all."""
+REASONS_NAMED = 3
+"""Metrics or categories that are worse or perhaps are, in a sentence; the gate's table has all."""
 TO_MEND = ("target_unreachable", "target_unusable", "target_auth")
 """Why a run paused that does not pass by itself."""
 _RUN_FIGURES = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
@@ -67,7 +67,7 @@ def verdict_words(report: Report, *, failed_are_shown: bool = False) -> VerdictW
 def _beside(report: Report) -> Iterator[str]:
     """What did not decide and should be seen: how little a pass says, what failed that must not, flaky cases."""
     checks = report.gate.checks
-    if few := _few_cases(report):
+    if few := few_cases(report):
         yield few
     if shared := _shared_limits(report):
         yield shared
@@ -75,20 +75,27 @@ def _beside(report: Report) -> Iterator[str]:
         yield critical
     yield from (f"Flaky: {check.reason}" for check in checks if check.name == "flaky")
     if report.gate.verdict != "regressed":
-        drops = (check for check in checks if not check.ok and check.name.startswith("regression."))
-        yield from (f"Worse than {_baseline_name(report)} too: {check.reason}" for check in drops)
+        drops = [check.reason for check in checks if not check.ok and check.name.startswith("regression.")]
+        if drops:
+            yield f"Worse than {_baseline_name(report)} too: {_named(drops)}"
     noise = [check.reason.removesuffix(MAY_BE_CHANCE) for check in checks if check.name.startswith("noise.")]
     if noise:
-        rest = f"; and {len(noise) - NOISE_NAMED} more" if len(noise) > NOISE_NAMED else ""
-        yield f"Perhaps worse, perhaps chance: {'; '.join(noise[:NOISE_NAMED])}{rest}"
+        yield f"Perhaps worse, perhaps chance: {_named(noise)}"
     if report.gate.verdict != "regressed":
-        parts = (check for check in checks if check.name.startswith(("category.", "anchor.category.")))
-        yield from (f"A category is worse: {check.reason}" for check in parts)
+        parts = [check.reason for check in checks if check.name.startswith(("category.", "anchor.category."))]
+        if parts:
+            yield f"{'A category is' if len(parts) == 1 else 'Categories are'} worse: {_named(parts)}"
     if report.gate.verdict == "inconclusive" and report.exit_code == 0 and (noise or _broken(report)):
         yield HOW_TO_STOP
 
 
-def _few_cases(report: Report) -> str:
+def _named(reasons: Sequence[str]) -> str:
+    """The first few in one sentence, and how many more there are."""
+    rest = f"; and {len(reasons) - REASONS_NAMED} more" if len(reasons) > REASONS_NAMED else ""
+    return f"{'; '.join(reasons[:REASONS_NAMED])}{rest}"
+
+
+def few_cases(report: Report) -> str:
     """That the cases of a pass are too few to show much; empty when they are not."""
     rate = report.metrics.get("pass_rate")
     if report.gate.verdict != "passed" or rate is None or rate.low is None or rate.high is None:
@@ -112,7 +119,7 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
     run, totals, verdict = report.run.id, report.totals, report.gate.verdict
     has_trouble = totals.failed > 0 or totals.errors > 0
     if verdict == "passed" and not has_trouble:
-        yield Step("Compare later runs with it", f"cortex baseline set {run}")
+        yield Step("Compare later runs with it", f"cortex baseline set {run}{_naming(report)}")
     elif failed_are_shown:
         yield Step("Have it as a page", f"cortex report {run}")
     elif has_trouble:
@@ -125,6 +132,12 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
         yield Step("Ask again what is missing", f"cortex run --resume {run}")
         if any(kind.startswith("error_judge") for kind in report.error_kinds):
             yield Step("With another judge or prompt, and no new call to the target", f"cortex rescore {run}")
+
+
+def _naming(report: Report) -> str:
+    """The option that makes a run the baseline that its gate names; empty where that is the default one."""
+    name = report.run.manifest.get("gate", {}).get("baseline")
+    return f" --name {shlex.quote(name)}" if name and name != "default" else ""
 
 
 def _baseline_name(report: Report) -> str:

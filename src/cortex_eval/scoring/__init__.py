@@ -35,9 +35,10 @@ if TYPE_CHECKING:
         embedders,
         load_embedder,
     )
-    from cortex_eval.scoring.facts import missing_quantities, numbers_of
+    from cortex_eval.scoring.facts import disagree, stem, stems
     from cortex_eval.scoring.function import FunctionScorer, plan_scorer, scorer
     from cortex_eval.scoring.opening import opened
+    from cortex_eval.scoring.quantities import NUMBER_WORDS, read_quantities
     from cortex_eval.scoring.run import Batcher, check_score, run_scorer
     from cortex_eval.scoring.trials import (
         JUDGES,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HOW_TO_INSTALL",
     "JUDGES",
+    "NUMBER_WORDS",
     "PASSING_THRESHOLD",
     "AnyScorer",
     "Attacked",
@@ -84,16 +86,16 @@ __all__ = [
     "content_words",
     "count_scripts",
     "detect_language",
+    "disagree",
     "embedders",
     "judge_names",
     "kind_for",
     "load_embedder",
-    "missing_quantities",
-    "numbers_of",
     "opened",
     "plan_scorer",
     "prompt_facts",
     "read_attacks",
+    "read_quantities",
     "read_trials",
     "run_attacks",
     "run_scorer",
@@ -102,12 +104,15 @@ __all__ = [
     "scorers",
     "scores_to_json",
     "state_of",
+    "stem",
+    "stems",
     "take_apart",
 ]
 
 _HOMES = {
     "HOW_TO_INSTALL": "embedding",
     "JUDGES": "trials",
+    "NUMBER_WORDS": "quantities",
     "PASSING_THRESHOLD": "combine",
     "AnyScorer": "base",
     "Attacked": "trials",
@@ -136,16 +141,16 @@ _HOMES = {
     "content_words": "words",
     "count_scripts": "detect",
     "detect_language": "detect",
+    "disagree": "facts",
     "embedders": "embedding",
     "judge_names": "trials",
     "kind_for": "base",
     "load_embedder": "embedding",
-    "missing_quantities": "facts",
-    "numbers_of": "facts",
     "opened": "opening",
     "plan_scorer": "function",
     "prompt_facts": "trials",
     "read_attacks": "trials",
+    "read_quantities": "quantities",
     "read_trials": "trials",
     "run_attacks": "trials",
     "run_scorer": "run",
@@ -154,6 +159,8 @@ _HOMES = {
     "scorers": "base",
     "scores_to_json": "board",
     "state_of": "combine",
+    "stem": "facts",
+    "stems": "facts",
     "take_apart": "claims",
 }
 """The file of each name: it is imported when the name is first used."""

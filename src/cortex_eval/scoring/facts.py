@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from cortex_eval.scoring.quantities import quantities, spoken_numbers
+from cortex_eval.scoring.quantities import read_quantities, spoken_numbers
 from cortex_eval.scoring.words import STOP_WORDS, words
 
 _DEGREES = frozenset({"degree", "°C", "°F"})
@@ -56,7 +56,7 @@ def numbers_of(texts: Iterable[str]) -> dict[Decimal, set[str | None]]:
     """The numbers of some texts, in digits or in words, each with its units; None: it also stands without one."""
     units: dict[Decimal, set[str | None]] = {}
     for text in texts:
-        for value, unit, _ in quantities(text):
+        for value, unit, _ in read_quantities(text):
             units.setdefault(value, set()).add(unit)
         for value in spoken_numbers(text):
             units.setdefault(value, set()).add(None)
@@ -76,7 +76,7 @@ def missing_quantities(claim: str, known: Mapping[Decimal, AbstractSet[str | Non
     A number in words is looked for like one in digits; *one*, which is an article more often, is not.
     """
     missing = [
-        text for value, unit, text in quantities(claim) if value not in known or not _is_known(unit, known[value])
+        text for value, unit, text in read_quantities(claim) if value not in known or not _is_known(unit, known[value])
     ]
     # Of `twenty five` the numbers 20, 5 and 25 are read: it is missing only when none of them is there.
     spoken = spoken_numbers(claim) - {Decimal(1)}
@@ -121,6 +121,13 @@ def opposed(claimed: Iterable[str], known: Iterable[str]) -> list[tuple[str, str
             if ours & side and not ours & other and theirs & other and not theirs & side:
                 found.append((min(ours & side), min(theirs & other)))
     return found
+
+
+def disagree(one: str, other: str) -> bool:
+    """Whether one of two texts denies a word of the other, or has its opposite; two negations cancel each other."""
+    ours, theirs = words(one), words(other)
+    negations = sum(word in _NEGATIONS for word in (*ours, *theirs))
+    return bool((negations % 2 and any(denials(ours, theirs))) or opposed(ours, theirs))
 
 
 @lru_cache(maxsize=65536)

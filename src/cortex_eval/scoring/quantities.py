@@ -60,7 +60,7 @@ _SCALES = {
 }
 _SEPARATORS = {0x066B: ".", 0x066C: ",", 0x00A0: " ", 0x202F: " "}
 """Those of Arabic digits, and the spaces that do not break."""
-_WORDS = {
+NUMBER_WORDS = {
     unicodedata.normalize("NFC", name): number
     for number, names in {
         0: "zero शून्य",
@@ -97,6 +97,7 @@ _WORDS = {
     }.items()
     for name in names.split()
 }
+"""Numbers by their words, English and Hindi."""
 
 
 class Quantity(NamedTuple):
@@ -107,7 +108,7 @@ class Quantity(NamedTuple):
     text: str
 
 
-def quantities(text: str) -> list[Quantity]:
+def read_quantities(text: str) -> list[Quantity]:
     """Every number written in digits, in order.
 
     Digits of all scripts are the same (५ is 5); 1,000 and 1,00,000 have separators, 2,5 has a decimal comma; a word
@@ -119,7 +120,7 @@ def quantities(text: str) -> list[Quantity]:
 
 def spoken_numbers(text: str) -> set[Decimal]:
     """Numbers that are written as words, English and Hindi: up to twenty, the tens, hundred, thousand."""
-    found = [_WORDS[word] for word in _word_pattern().findall(_plain(text)) if word in _WORDS]
+    found = [NUMBER_WORDS[word] for word in _word_pattern().findall(_plain(text)) if word in NUMBER_WORDS]
     # `twenty five` and `two hundred` are two words: what they may come to is added to what they are.
     pairs = pairwise(found)
     compounds = (a + b if b < 10 <= a < 100 else a * b for a, b in pairs)

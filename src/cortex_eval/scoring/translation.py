@@ -11,7 +11,7 @@ from cortex_eval.core import Case, Reply, Score
 from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.names import is_named, names
 from cortex_eval.scoring.overlap import bleu, chrf
-from cortex_eval.scoring.quantities import Quantity, quantities, spoken_numbers
+from cortex_eval.scoring.quantities import Quantity, read_quantities, spoken_numbers
 from cortex_eval.scoring.ter import ter
 from cortex_eval.scoring.words import words
 
@@ -71,10 +71,10 @@ def compare_numbers(source: str, reference: str | None, reply: str) -> NumbersKe
 
     A number may be written as a word in the reply. A unit counts where its number is there.
     """
-    wanted = quantities(source if reference is None else reference)
-    found = quantities(reply)
+    wanted = read_quantities(source if reference is None else reference)
+    found = read_quantities(reply)
     values = {each.value for each in found} | spoken_numbers(reply)
-    known = {each.value for each in wanted} | {each.value for each in quantities(source)} | spoken_numbers(source)
+    known = {each.value for each in wanted} | {each.value for each in read_quantities(source)} | spoken_numbers(source)
     known |= spoken_numbers(reference or "")
     units = {(each.value, each.unit) for each in found}
     measured = [each for each in wanted if each.unit and each.value in values]

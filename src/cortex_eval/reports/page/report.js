@@ -26,10 +26,11 @@
   const STATES = ["error", "failed", "other", "passed"];
   const TAGS = { error: ["t-warn", "! error"], failed: ["t-fail", "✕ failed"], other: ["t-none", "– no verdict"], passed: ["t-pass", "✓ passed"] };
   const STEP = 50, PRINTED = 500; // cases on the screen at a time, and on paper
+  const FEW = 50; // up to so many, those that passed are on paper too
   const broken = new Set(JSON.parse(element("newly-broken")?.textContent ?? "[]")); // passed in the baseline, fail now
   const quarantined = new Set(JSON.parse(element("quarantined")?.textContent ?? "[]")); // in none of the figures
   const cases = JSON.parse(element("case-list").textContent).map((row, place) => ({
-    place, number: row[0], id: row[1], state: STATES[row[2]], score: row[3], category: row[4] ?? "", tier: String(row[5] ?? ""),
+    place, body: null, number: row[0], id: row[1], state: STATES[row[2]], score: row[3], category: row[4] ?? "", tier: String(row[5] ?? ""),
     language: row[6] ?? "", asked: row[7], slowest: row[8], packed: row[9], node: element("c" + row[0]), text: null,
   }));
   const ORDERS = {
@@ -73,10 +74,12 @@
       make("span", "n num", each.score === null ? "–" : each.score.toFixed(2)));
     node.append(line);
     each.node = node;
-    bodyOf(each).then((body) => {
+    const fill = (body) => {
       if (body === null) node.append(make("p", "labels last", "The conversation of this case is not in this page; the note above the list says where it is."));
       else line.insertAdjacentHTML("afterend", body); // made and escaped with the page, and its policy runs no script
-    });
+    };
+    if (each.body === null) bodyOf(each).then(fill);
+    else fill(each.body);
     return node;
   }
 
@@ -172,13 +175,28 @@
     else if (event.key === "?") keys.showModal();
   });
 
-  // On paper: what failed is open, what passed is a line, and more of them than on the screen.
+  // On paper: what failed is open, what passed is a line or, of many, not there; more of them than on the screen.
+  const isProblem = (each) => each.state === "failed" || each.state === "error";
   let closed = [];
   addEventListener("beforeprint", () => {
+    const all = found, isBrief = all.length > FEW && all.some(isProblem);
+    if (isBrief) found = all.filter((each) => isProblem(each) || each.node?.open);
     draw(Math.max(limit, PRINTED));
-    closed = [...document.querySelectorAll("details:not([open]):is(.more, [data-state=failed], [data-state=error])")];
+    found = all;
+    if (element("on-paper")) element("on-paper").hidden = !isBrief;
+    closed = [...document.querySelectorAll("#fixes > .more:not([open]), details.case:not([open]):is([data-state=failed], [data-state=error])")];
     for (const each of closed) each.open = true;
   });
+  async function readForPaper() { // a printer does not wait for what is packed
+    const packed = cases.filter((each) => isProblem(each) && each.packed >= 0).slice(0, PRINTED);
+    for (const number of new Set(packed.map((each) => Math.floor(each.packed / 100)))) {
+      const bodies = await unpack(number);
+      for (const each of packed) if (Math.floor(each.packed / 100) === number) each.body = bodies[each.packed % 100];
+      unpacked.delete(number);
+    }
+    root.classList.add("paper-ready");
+  }
+  (window.requestIdleCallback ?? setTimeout)(readForPaper);
   addEventListener("afterprint", () => {
     for (const each of closed) each.open = false;
     draw();
