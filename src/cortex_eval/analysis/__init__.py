@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from cortex_eval.analysis.rows import asked_at, figure_of, reply_fields, result_row
     from cortex_eval.analysis.spread import LatencyBin
     from cortex_eval.analysis.summary import summarise
+    from cortex_eval.analysis.sums import Sums
     from cortex_eval.analysis.trend import (
         Stability,
         Trend,
@@ -168,6 +169,7 @@ __all__ = [
     "Slice",
     "Stability",
     "StoredRun",
+    "Sums",
     "TokenUse",
     "Totals",
     "Trend",
@@ -292,6 +294,7 @@ _HOMES = {
     "Slice": "patterns",
     "Stability": "trend",
     "StoredRun": "compare",
+    "Sums": "sums",
     "TokenUse": "report",
     "Totals": "report",
     "Trend": "trend",
