@@ -18,7 +18,7 @@ ROOT = "cortex_eval"
 # A room imports only what stands before it. "" is the package itself: its public names come from the rooms before it.
 ROOMS = (
     "core stats net llm datasets targets scoring storage review analysis reports config "
-    "control past reuse manifest reask outcome estimate asking engine api"
+    "control past reuse manifest reask sofar outcome estimate asking engine api"
 )
 ORDER = (*ROOMS.split(), "", "scale", "testing", "demo", "server", "pytest_plugin", "cli")
 SHELLS = ("cli", "server", "pytest_plugin")

@@ -71,3 +71,12 @@ class Stop:
         if not self.drain.is_set():
             self.reason, self.message = reason, message
             self.drain.set()
+
+
+def first_of(errors: BaseExceptionGroup[Exception]) -> Exception:
+    """The plain error that a group of tasks ended with."""
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    assert isinstance(found, Exception)
+    return found

@@ -9,20 +9,20 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cortex_eval.asking import Answered, Asker, Doubtful, Waiting, session_of
 from cortex_eval.config import Plan
-from cortex_eval.control import Progress, Stop
-from cortex_eval.core import Case, InputError, Result, StorageError, TargetError, Unavailable, case_from_json
+from cortex_eval.control import Progress, Stop, first_of
+from cortex_eval.core import Case, InputError, StorageError, TargetError, Unavailable, case_from_json
 from cortex_eval.manifest import Begun, begin
 from cortex_eval.net import Outside
 from cortex_eval.outcome import find_baseline, report_on, settled
 from cortex_eval.reask import cases_to_ask_again
 from cortex_eval.scoring import Scoreboard, opened
+from cortex_eval.sofar import See, SoFar
 from cortex_eval.storage import LostLease, Slot, Store, StoredTurn
 from cortex_eval.targets import Conversation
 
@@ -48,12 +48,12 @@ async def execute(
     stop: Stop | None = None,
     resume: str | None = None,
     rescore: str | None = None,
-    see: Callable[[Result], None] | None = None,
+    see: See = None,
 ) -> Report:
     """Carry out a plan, or what is left of it, and say what came of it.
 
     `resume` names a run to go on with; `rescore` names one whose replies are scored anew, without any target call.
-    `see` is shown every result, in order, while the report is made.
+    `see` is shown every result, by and by and in the order of asking.
     """
     earlier = store.runs.find(resume) if resume is not None else None
     baseline = find_baseline(store, plan.gate, plan.suite, earlier, config=plan.request.get("config"))
@@ -63,23 +63,24 @@ async def execute(
     plan.target.connect_by(outside.guard, plan.limits, plan.read_attachment)
     async with nullcontext() if rescore else plan.target:  # first: a target that cannot be had leaves no run behind
         begun = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
-        play = await asyncio.to_thread(_Play, plan, store, outside, begun, progress or Progress(), stop or Stop())
+        play = await asyncio.to_thread(_Play, plan, store, outside, begun, see, progress or Progress(), stop or Stop())
         with store.runs.held(play.run.id):
             async with opened(plan.scorers, outside, store.cache):
                 await play.all_cases()
                 if await play.look_again(baseline):
                     await play.all_cases()
     with store.runs.held(play.run.id):
-        return await asyncio.to_thread(play.finish, baseline, see)
+        return await asyncio.to_thread(play.finish, baseline)
 
 
 class _Play:
     """One run while it goes on."""
 
     def __init__(
-        self, plan: Plan, store: Store, outside: Outside, begun: Begun, progress: Progress, stop: Stop
+        self, plan: Plan, store: Store, outside: Outside, begun: Begun, see: See, progress: Progress, stop: Stop
     ) -> None:
         self.plan, self.store, self.run, self.progress, self.stop = plan, store, begun.run, progress, stop
+        self.so_far = SoFar(store, self.run, plan.gate, see)
         self.outside, self.asker = outside, Asker(plan, store, outside, begun, progress)
         self.asker.count_spent()
         self.doubts: deque[Doubtful] = deque()
@@ -100,7 +101,8 @@ class _Play:
         """Play every case that is not done, at most `plan.at_once` of them together."""
         try:
             async with asyncio.TaskGroup() as watchers:
-                watching = [watchers.create_task(self._watch_run()), watchers.create_task(self._watch_grace())]
+                besides = (self._watch_run(), self._watch_grace(), self.so_far.follow())
+                watching = [watchers.create_task(each) for each in besides]
                 try:
                     async with asyncio.TaskGroup() as group:
                         self.board = Scoreboard(self.plan.scorers, group, passing_threshold=self.plan.passing_threshold)
@@ -113,7 +115,7 @@ class _Play:
         except* _GraceIsOver:
             self.is_cut_off = True  # what was in flight is asked again on resume
         except* (StorageError, InputError) as errors:
-            raise _first(errors) from None
+            raise first_of(errors) from None
         await self.store.flush(self.run.id)
 
     async def look_again(self, baseline: Baseline | None) -> bool:
@@ -145,7 +147,7 @@ class _Play:
             if answered is None:
                 self.backlog.release()
             else:
-                self.board.soon(self._score_turns, case, answered)
+                self.board.soon(self._score_turns, waiting, case, answered)
             await self._settle_doubts(self.asker.line.heard_at)
 
     async def _settle_doubts(self, heard_at: float = math.inf) -> None:
@@ -159,7 +161,7 @@ class _Play:
                 return  # one by one: bad cases in a row look like an outage
             await self.asker.save_error(doubt.slot, doubt.error)
             await self.backlog.acquire()
-            self.board.soon(self._score_turns, doubt.case, doubt.answered)
+            self.board.soon(self._score_turns, doubt.waiting, doubt.case, doubt.answered)
 
     async def _next_case(self) -> Waiting | None:
         """The next case that is not done, for whichever slot asks first; None when there is none, or on a stop."""
@@ -181,6 +183,7 @@ class _Play:
         self.read += len(chunk)
         wanted = [(each, repeat) for each in chunk for repeat in range(self.run.repeats)]
         wanted = [each for each in wanted if not self._is_done(*each)]
+        self.so_far.begin(self.read, (ordinal for ordinal, _ in wanted))
         ordinals = list(dict.fromkeys(ordinal for ordinal, _ in wanted))
         bodies = dict(await asyncio.to_thread(self.store.datasets.case_bodies, self.dataset_no, ordinals))
         self.waiting.extend(Waiting(ordinal, repeat, bodies[ordinal], ordinal in risky) for ordinal, repeat in wanted)
@@ -233,7 +236,7 @@ class _Play:
             answered.append(Answered(slot, reply, may_repeat and turn in known))
         return answered
 
-    async def _score_turns(self, case: Case, answered: list[Answered]) -> None:
+    async def _score_turns(self, waiting: Waiting, case: Case, answered: list[Answered]) -> None:
         """Score every turn that was answered and save the verdicts."""
         replies = [each.reply for each in answered]
         states = ["error_target"] if len(answered) < len(case.turns) else []
@@ -247,6 +250,7 @@ class _Play:
             self.stop.pause(reason.kind, str(reason))  # what was answered is kept, and judged on resume
         else:
             self.progress.count(states)
+            self.so_far.settle(waiting.ordinal)
         finally:
             self.backlog.release()
 
@@ -270,7 +274,7 @@ class _Play:
             self.store.give_up()  # nobody waits for it any more
         raise _GraceIsOver
 
-    def finish(self, baseline: Baseline | None, see: Callable[[Result], None] | None) -> Report:
+    def finish(self, baseline: Baseline | None) -> Report:
         """What came of the run, kept with it; a run that was stopped stays open for a resume."""
         is_partial = self.progress.done < self.progress.total
         is_open = is_partial and self.stop.reason != "cancelled"
@@ -279,7 +283,7 @@ class _Play:
         manifest = {**kept, **self.asker.accounts(kept), "gate": self.plan.gate, "paused": paused}
         if is_open:
             self.store.runs.pause(self.run.id, manifest=manifest)
-        report = report_on(self.store, self.run.id, self.plan.gate, baseline, is_partial=is_partial, see=see)
+        report = report_on(self.store, self.run.id, self.plan.gate, baseline, is_partial=is_partial, so_far=self.so_far)
         if not is_open:
             self.store.runs.finish(
                 self.run.id,
@@ -289,11 +293,3 @@ class _Play:
                 manifest={**manifest, "cache_hits": report.cache_hits},
             )
         return settled(self.store, report, self.plan.gate)
-
-
-def _first(errors: BaseExceptionGroup[Exception]) -> Exception:
-    found: BaseException = errors
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    assert isinstance(found, Exception)
-    return found

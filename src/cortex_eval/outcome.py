@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_eval import analysis, reports
-from cortex_eval.core import InputError, Result, RunRecord
+from cortex_eval.core import InputError, RunRecord
+from cortex_eval.sofar import See, SoFar
 from cortex_eval.storage import Store
 
 if TYPE_CHECKING:  # a run begins without them: what is used of `analysis` is imported when it is used
@@ -106,23 +107,26 @@ def report_on(
     baseline: Baseline | None = None,
     *,
     is_partial: bool = False,
-    see: Callable[[Result], None] | None = None,
+    see: See = None,
+    so_far: SoFar | None = None,
 ) -> Report:
-    """The report of a run as the store holds it, judged by a gate; `see` is shown every result on the way."""
+    """The report of a run as the store holds it, judged by a gate; `see` is shown every result on the way.
+
+    `so_far` is what of it was summed up while it went on.
+    """
     from cortex_eval.past import look_back
     from cortex_eval.reask import second_looks
 
     run = store.runs.find(run_id)
-    results = partial(store.results.read, run.id)
     report = analysis.summarise(
         run,
-        results,
+        partial(store.results.read, run.id),
+        sums=(so_far or SoFar(store, run, gate, see)).complete(),
         gate=gate,
         passing_threshold=run.manifest["passing_threshold"],
         baseline=baseline,
         second_looks=second_looks(store, run, gate, baseline) if baseline else (),
         is_partial=is_partial,
-        see=see,
     )
     stability, trend = look_back(store, report, is_partial=is_partial)
     notes = (*report.notes, *_missing_notes(store, gate, baseline, run))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_results import made_case, made_report, made_result, made_run, simple_results
 
-from cortex_eval.analysis import GateSettings, classify, mistaken_pairs, parity, summarise
+from cortex_eval.analysis import GateSettings, Sums, classify, mistaken_pairs, parity, summarise
 from cortex_eval.core import Expected, Reply
 
 
@@ -148,13 +148,19 @@ def test_a_run_without_parallel_cases_is_read_once():
         return iter(rows)
 
     seen = []
-    report = summarise(made_run(3), results, gate=GateSettings(), passing_threshold=0.7, see=seen.append)
+    run, gate = made_run(3), GateSettings()
+    sums = Sums(run, gate, seen.append)
+    sums.add(results())
+    report = summarise(run, results, gate=gate, passing_threshold=0.7, sums=sums)
 
     assert (len(reads), seen, report.parity) == (1, rows, ())
 
 
 def test_with_parallel_cases_each_result_is_still_shown_once():
     rows, seen = bilingual(), []
-    summarise(made_run(24), lambda: iter(rows), gate=GateSettings(), passing_threshold=0.7, see=seen.append)
+    run, gate = made_run(24), GateSettings()
+    sums = Sums(run, gate, seen.append)
+    sums.add(rows)
+    summarise(run, lambda: iter(rows), gate=gate, passing_threshold=0.7, sums=sums)
 
     assert seen == rows

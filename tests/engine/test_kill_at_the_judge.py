@@ -93,14 +93,14 @@ def test_P04_F02_of_a_run_killed_20_times_between_answer_and_verdict_no_answer_i
 KILL_POINT = '''
 """Kills the process when the second group with a verdict is about to be committed."""
 import os, signal
-from cortex_eval.storage import results, writer
+from cortex_eval.storage import cases, writer
 
 commit, seen = writer.GroupWriter._commit, 0
 
 
 def killed(self, sink, rows):
     global seen
-    seen += results.UPDATE_VERDICT in rows
+    seen += cases.UPDATE_VERDICT in rows
     if seen == 2 and "KILL_BEFORE_COMMIT" in os.environ:
         os.kill(os.getpid(), signal.SIGKILL)
     commit(self, sink, rows)

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from cortex_eval.analysis.rows import asked_at, figure_of, reply_fields, result_row
     from cortex_eval.analysis.spread import LatencyBin
     from cortex_eval.analysis.summary import summarise
+    from cortex_eval.analysis.sums import Sums
     from cortex_eval.analysis.trend import (
         Stability,
         Trend,
@@ -170,6 +171,7 @@ __all__ = [
     "Slice",
     "Stability",
     "StoredRun",
+    "Sums",
     "TokenUse",
     "Totals",
     "Trend",
@@ -295,6 +297,7 @@ _HOMES = {
     "Slice": "patterns",
     "Stability": "trend",
     "StoredRun": "compare",
+    "Sums": "sums",
     "TokenUse": "report",
     "Totals": "report",
     "Trend": "trend",

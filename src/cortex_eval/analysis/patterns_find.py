@@ -72,13 +72,13 @@ class _Draft(NamedTuple):
 
 def diagnose(failures: Failures, *, locations: Mapping[str, str] | None = None) -> Diagnosis:
     """Patterns in the order of mending, and slices; empty at once when nothing failed."""
-    if not failures.entries:
+    if not failures.failed_sorts:
         return Diagnosis()
     failures.settle()
     failures.respell()
     table = tabulate(failures)
     slices = find_slices(failures, table)
-    order = {case: place for place, case in enumerate(failures.failed_sorts)}
+    order = failures.places
     found = [_built(draft, failures, table, order) for draft in _drafts(failures.entries)]
     found += [_of_slice(each, failures, table) for each in slices if _is_gap(each)]
     ranked = sorted(_with_partners(found, failures), key=_rank)
@@ -306,7 +306,8 @@ def _is_gap(found: Slice) -> bool:
 
 def _of_slice(found: Slice, failures: Failures, table: Table) -> Found:
     fact = found.facts[0]
-    cases = tuple(case for case, sort in failures.failed_sorts.items() if fact in table.of_sort[sort])
+    there = (case for case, sort in failures.failed_sorts.items() if fact in table.of_sort[sort])
+    cases = tuple(sorted(there, key=failures.places.__getitem__))
     is_language = fact[0] == "language"
     shown = language_label(fact[1]) if is_language else fact[1]
     type_ = "language_gap" if is_language else "question_length"

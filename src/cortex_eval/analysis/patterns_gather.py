@@ -99,6 +99,8 @@ class Failures:
         self._held_bytes = 0
         self.failed_sorts: dict[str, Sort] = {}
         """Failed cases with their sort."""
+        self.places: dict[str, int] = {}
+        """The same with their places in the dataset."""
         self.turn_numbers, self.turn_failed, self.turn_clusters = array("i"), array("b"), array("q")
         """Turns of conversations: which one, whether it failed, whose it is."""
         self.case_failed, self.case_clusters = array("b"), array("q")
@@ -121,8 +123,6 @@ class Failures:
             yield result
         if rows:
             self._add_case(rows)
-        for case in self._canned.rest() if self._canned is not None else ():
-            self._blame(case)
 
     def _add_case(self, rows: list[Result]) -> None:
         first = rows[0]
@@ -153,11 +153,16 @@ class Failures:
         case = row.case_json
         self._held.append((row.category, row.tier, row.language, row.tags, case))
         self._held_bytes += len(case) if case is not None else 0
-        if self._held_bytes > HELD_BYTES:
-            self.settle()
+        if self._held_bytes > HELD_BYTES or self.failed_sorts:
+            self._count_held()
 
     def settle(self) -> None:
-        """Count what was held back; whoever asks for `sorts` calls this first."""
+        """Count what was held back; whoever asks for `sorts` or `entries` calls this first."""
+        for waiting in self._canned.rest() if self._canned is not None else ():
+            self._blame(waiting)
+        self._count_held()
+
+    def _count_held(self) -> None:
         for *known, case in self._held:
             self._add_sort((*known, *_read_of(case)))
         self._held.clear()
@@ -169,7 +174,7 @@ class Failures:
         sort = self._add_sort((row.category, row.tier, row.language, row.tags, *_read_of(row.case_json)))
         if is_failed:
             self.sorts[sort][1] += 1
-            self.failed_sorts[row.case_id] = sort
+            self.failed_sorts[row.case_id], self.places[row.case_id] = sort, row.ordinal
 
     def _add_sort(self, sort: Sort) -> Sort:
         count = self.sorts.get(sort)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from cortex_eval.analysis.gate_settings import Quarantined
 from cortex_eval.analysis.verdict import CaseOutcome, Check, SetAside
 from cortex_eval.core import Result, RunRecord
 
 _WORST_FIRST: tuple[CaseOutcome, ...] = ("error", "pending", "failed", "passed")
+
+
+class _Seen(NamedTuple):
+    """A case of the list that was in the run."""
+
+    ordinal: int
+    category: str | None
+    states: set[str]
 
 
 class Quarantine:
@@ -20,7 +29,7 @@ class Quarantine:
         self.entries: Mapping[str, Quarantined] = {each.case: each for each in listed if each.holds_at(moment)}
         """By case: those that hold."""
         self._ended = [each for each in listed if not each.holds_at(moment)]
-        self._seen: dict[str, tuple[str | None, set[str]]] = {}
+        self._seen: dict[str, _Seen] = {}
 
     def passing(self, results: Iterable[Result]) -> Iterable[Result]:
         """The results of all other cases."""
@@ -30,21 +39,21 @@ class Quarantine:
         for result in results:
             if result.case_id in self.entries:
                 state = "error" if result.state.startswith("error") else result.state
-                self._seen.setdefault(result.case_id, (result.category, set()))[1].add(state)
+                self._seen.setdefault(result.case_id, _Seen(result.ordinal, result.category, set())).states.add(state)
             else:
                 yield result
 
     def set_aside(self) -> tuple[SetAside, ...]:
-        """What became of those that were in the run."""
+        """What became of those that were in the run, in the order of the dataset."""
         return tuple(
             SetAside(
                 case_id=name,
-                category=category,
-                outcome=next((each for each in _WORST_FIRST if each in states), "pending"),
+                category=seen.category,
+                outcome=next((each for each in _WORST_FIRST if each in seen.states), "pending"),
                 reason=self.entries[name].reason,
                 until=self.entries[name].until,
             )
-            for name, (category, states) in self._seen.items()
+            for name, seen in sorted(self._seen.items(), key=lambda each: each[1].ordinal)
         )
 
     def checks(self) -> tuple[Check, ...]:

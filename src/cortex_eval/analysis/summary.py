@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from cortex_eval.analysis.classification import Confusions
 from cortex_eval.analysis.collect import TAG_SETS_KEPT, Collector, Key
 from cortex_eval.analysis.compare import Baseline, Figures
-from cortex_eval.analysis.confidence import Confidences
 from cortex_eval.analysis.expectations import judged
 from cortex_eval.analysis.gaps import gap_notes, unscored_of
 from cortex_eval.analysis.gate import Evidence, decide
 from cortex_eval.analysis.gate_settings import GateSettings
-from cortex_eval.analysis.hallucination import Hallucinations
 from cortex_eval.analysis.held import Held
 from cortex_eval.analysis.patterns_find import diagnose
-from cortex_eval.analysis.patterns_gather import Failures
 from cortex_eval.analysis.patterns_names import respelt_classes
 from cortex_eval.analysis.quarantine import Quarantine
 from cortex_eval.analysis.reached import Figures as Reachable
@@ -24,6 +20,7 @@ from cortex_eval.analysis.reached import Method, figures_of_run, latency_warning
 from cortex_eval.analysis.report import Group, Latency, Metric, Report, Totals
 from cortex_eval.analysis.reweight import Weights, selection_notes
 from cortex_eval.analysis.spread import latency_bins
+from cortex_eval.analysis.sums import Sums
 from cortex_eval.analysis.tally import Tally
 from cortex_eval.analysis.verdict import SecondLook
 from cortex_eval.core import Direction, Result, RunRecord
@@ -47,18 +44,18 @@ def summarise(
     baseline: Baseline | None = None,
     second_looks: tuple[SecondLook, ...] = (),
     is_partial: bool = False,
-    see: Callable[[Result], None] | None = None,
+    sums: Sums | None = None,
 ) -> Report:
     """The report of a run, in one pass over its results; nothing but numbers is held while reading.
 
-    `see` is shown every result once. Only where cases are parallel to others, or are compared one by one with those of
-    the baseline, are the results read a second time. `second_looks` are the critical cases that were asked again.
+    `sums` is what they add up to, if that is known. Only where cases are parallel to others, or are compared one by one
+    with those of the baseline, are the results read a second time. `second_looks` are the critical cases that were
+    asked again.
     """
-    confidences, confusions, hallucinations = Confidences(), Confusions(), Hallucinations()
-    collected = Collector((confidences, confusions, hallucinations))
-    failures, quarantine = Failures(run), Quarantine(gate.quarantine, run)
-    results = open_results() if see is None else _shown(open_results(), see)
-    collected.read(failures.noting(quarantine.passing(results)))
+    if sums is None:
+        sums = Sums(run, gate)
+        sums.add(open_results())
+    collected, failures, quarantine = sums.collected, sums.failures, sums.quarantine
     set_aside = quarantine.set_aside()
     diagnosis = diagnose(failures, locations=run.manifest.get("fix_locations"))
     whole = _merged(collected.tallies.values())
@@ -71,9 +68,9 @@ def summarise(
     categories = _groups(collected.tallies, 0, method=method)
     category_metrics = _category_metrics(collected.tallies)
     totals = _totals(whole, metrics)
-    confidence, classification = confidences.summed(no_category=NO_GROUP), confusions.summed()
+    confidence, classification = sums.confidences.summed(no_category=NO_GROUP), sums.confusions.summed()
     coverage = collected.coverages.summed()
-    hallucination, latency = hallucinations.summed(), _latency(collected)
+    hallucination, latency = sums.hallucinations.summed(), _latency(collected)
     figures = Figures(metrics=metrics, overall=overall, categories=categories, category_metrics=category_metrics)
     held = _held_against(run, open_results, figures, baseline, gate, quarantine)
     against, anchor = next(iter(held), None), next((each for each in held if each.is_anchor), None)
@@ -143,12 +140,6 @@ def summarise(
         confusions=diagnosis.confusions,
         open_results=open_results,
     )
-
-
-def _shown(results: Iterable[Result], see: Callable[[Result], None]) -> Iterator[Result]:
-    for result in results:
-        see(result)
-        yield result
 
 
 def _held_against(

@@ -72,7 +72,7 @@ def _diagnosed(store: Store, run: RunRecord) -> tuple[Failures, Diagnosis]:
     from cortex_eval.analysis import Failures, diagnose
 
     failures = Failures(run, keep_played=True)
-    for _ in failures.noting(store.results.read(run.id)):
+    for _ in failures.noting(store.results.read_at(run.id, store.runs.numbers(run.id)[2])):
         pass
     return failures, diagnose(failures)
 

@@ -35,7 +35,17 @@ LOADING_SHARE = 6
 LOADED_MEANWHILE = {
     "analysis": (
         *("Classified", "Coverage", "Confidence", "Expectation", "Hallucination", "Parity", "Pattern", "Trend", "Gate"),
-        *("Report", "judge_usages", "Figures", "decide", "Failures", "diagnose", "summarise", "compare_patterns"),
+        *(
+            "Report",
+            "judge_usages",
+            "Figures",
+            "decide",
+            "Failures",
+            "Sums",
+            "diagnose",
+            "summarise",
+            "compare_patterns",
+        ),
     ),
     "reports": (
         *("verdict_words", "ResultLines", "ListedCases", "money", "render_console", "html_chunks", "write_artifacts"),

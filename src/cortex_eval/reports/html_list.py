@@ -40,7 +40,8 @@ class _Line:
     """One case in the list."""
 
     number: int
-    order: tuple[int, float]
+    """Of its case in the dataset."""
+    order: tuple[int, float, int]
     text: bytes
     """As JSON, without its end."""
     place: int = -1
@@ -59,7 +60,7 @@ class ListedCases:
         self.seen = 0
         self.packed = 0
         self.packs: list[str] = []
-        self.plain: list[tuple[tuple[int, float], str, str]] = []
+        self.plain: list[tuple[tuple[int, float, int], str, str]] = []
         """The order, the id and the whole of those that are on the page as they are."""
         self._problems: list[_Line] = []
         self._others: list[_Line] = []
@@ -142,14 +143,15 @@ class ListedCases:
     def _line(self, case: ShownCase, said: str) -> _Line:
         first, score, slowest = case.rows[0], case.overall, case.slowest_ms
         state = STATES.index(case.state)
-        row = [self.seen, first.case_id, state, None if score is None else round(score, 3), first.category, first.tier]
+        number = first.ordinal + 1
+        row = [number, first.case_id, state, None if score is None else round(score, 3), first.category, first.tier]
         row += [first.language, said, None if slowest is None else round(slowest)]
         text = orjson.dumps(row)
         if not text.isascii() or b"\\" in text:  # something in it may not be visible
             text = orjson.dumps([visible(each) if isinstance(each, str) else each for each in row])
         text = redact_bytes(text).replace(b"<", b"\\u003c")  # nothing in it can end the element that it stands in
         # Its end comes with its place. The copy is needed too: orjson gives back four kilobytes, however short it is.
-        return _Line(self.seen, (state, score if score is not None else 0.0), text[:-1])
+        return _Line(number, (state, score if score is not None else 0.0, number), text[:-1])
 
 
 def cases_section(report: Report, noted: ListedCases | None = None) -> Iterator[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import tempfile
+from array import array
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -46,6 +48,8 @@ class ResultLines:
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `__exit__`
+        self._ordinals, self._ends = array("I"), array("Q")
+        """Of each line: the place of its case in the dataset, and where it ends in the file."""
 
     def __enter__(self) -> Self:
         return self
@@ -56,14 +60,23 @@ class ResultLines:
         self._file.close()
 
     def add(self, result: Result) -> None:
-        """Take down one result; they come in order."""
-        self._file.write(row_bytes(result) + b"\n")
+        """Take down one result; those of a case come one after the other, in order."""
+        line = row_bytes(result) + b"\n"
+        self._file.write(line)
+        self._ordinals.append(result.ordinal)
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(line))
 
     def chunks(self) -> Iterator[bytes]:
-        """What `jsonl_chunks` would give."""
-        self._file.seek(0)
-        while block := self._file.read(_BLOCK):
-            yield block
+        """What `jsonl_chunks` would give: the lines in the order of the dataset, whatever that of asking was."""
+        self._file.flush()
+        file, ends, block = self._file.fileno(), self._ends, bytearray()
+        for place in sorted(range(len(ends)), key=self._ordinals.__getitem__):
+            start = ends[place - 1] if place else 0
+            block += os.pread(file, ends[place] - start, start)
+            if len(block) >= _BLOCK:
+                yield bytes(block)
+                block.clear()
+        yield bytes(block)
 
 
 def json_chunks(report: Report, *, dialect: Dialect = "cortex", lines: Path | None = None) -> Iterator[bytes]:

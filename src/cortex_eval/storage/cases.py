@@ -34,6 +34,8 @@ from cortex_eval.storage.writer import Statement
 CASES = "cortex_cases (dataset_no, ordinal, case_id, category, tier, language, cluster_id, tags, turns, body)"
 HELD_ROWS = 10_000
 """A dataset up to this size is held in memory while it is stored, so that storing it can be tried again."""
+READ_AT_ONCE = 200
+"""Cases whose results are read together where their order is not that of the dataset."""
 FENCED = "(SELECT no FROM cortex_runs WHERE no=? AND epoch=? /*FOR SHARE*/)"
 """A run's number, or nothing when the run has another epoch by now; a result without a run is refused."""
 INSERT_REPLY = Statement(
@@ -267,6 +269,16 @@ class Results:
         )
         for row in rows:
             yield _result(run_id, row)
+
+    def read_at(self, run_id: str, ordinals: Sequence[int]) -> Iterator[Result]:
+        """The same for these cases, in this order: that of asking, for instance."""
+        for start in range(0, len(ordinals), READ_AT_ONCE):
+            places = ordinals[start : start + READ_AT_ONCE]
+            found: dict[int, list[Result]] = {}
+            marks = ",".join("?" * len(places))
+            for result in self.read(run_id, where=f"r.ordinal IN ({marks})", parameters=places):
+                found.setdefault(result.ordinal, []).append(result)
+            yield from chain.from_iterable(found[place] for place in places if place in found)
 
     def failed_cases(self, run_id: str) -> list[str]:
         """The cases of a run that did not pass, errors included."""

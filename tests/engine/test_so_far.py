@@ -1,0 +1,125 @@
+"""Results are summed up while a run goes on: the report is the one that is made from the store afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_plans import plan_for, right
+
+from cortex_eval import sofar
+from cortex_eval.core import Case, Expected, Result, StorageError, Turn
+from cortex_eval.engine import execute
+from cortex_eval.outcome import report_on
+from cortex_eval.reports import ResultLines, jsonl_chunks
+from cortex_eval.testing import status
+
+
+@pytest.fixture
+def at_once_and_often(monkeypatch):
+    """Sums up from the beginning, case by case."""
+    monkeypatch.setattr(sofar, "FIRST_S", 0.0)
+    monkeypatch.setattr(sofar, "PAUSE_S", 0.001)
+    monkeypatch.setattr(sofar, "PIECE", 1)
+    monkeypatch.setattr(sofar, "PIECE_PAUSE_S", 0.0)
+
+
+def talks(count: int) -> list[Case]:
+    """Of one or two turns, in two categories; every fifth has another answer than the service's."""
+    return [
+        Case(
+            id=f"t{n}",
+            turns=tuple(
+                Turn(text=f"Question {n}.{turn}", expected=Expected(answer=f"Answer {n}.{turn}" if n % 5 else "Other"))
+                for turn in range(1 + n % 2)
+            ),
+            category="odd" if n % 2 else "even",
+        )
+        for n in range(count)
+    ]
+
+
+def answers(call: Any) -> Any:
+    return status(400) if call.json["query"].startswith("Question 7.") else right(call)
+
+
+def told(report: Any) -> dict[str, Any]:
+    """All that a report says, but for when and how long."""
+    return {**replace(report, timestamp="").to_dict(), "run": report.run.id, "timestamp": ""}
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+async def test_what_was_summed_up_on_the_way_is_what_the_store_says_afterwards(
+    scripted_service, store, at_once_and_often, repeats
+):
+    bot = scripted_service(answers, latency_s=0.005)
+    asked: list[Case] = talks(60)
+    calls_when_seen: list[int] = []
+    seen: list[Result] = []
+
+    def see(result: Result) -> None:
+        calls_when_seen.append(len(bot.ledger))
+        seen.append(result)
+
+    plan = plan_for(bot.url, asked, at_once=4, repeats=repeats)
+    report = await execute(plan, store, see=see)
+
+    again: list[Result] = []
+    same = report_on(store, report.run.id, plan.gate, see=again.append)
+    assert told(same) == told(report)
+    assert report.totals.errors == 1
+    assert report.totals.failed == 12
+    assert seen == again
+    assert sorted(map(place, seen)) == [place(each) for each in store.results.read(report.run.id)]
+    assert len({each.case_id for each in seen[: len(seen) // 2]}) < 60
+    assert calls_when_seen[len(seen) // 2] < len(bot.ledger), "half of it was read before the last call"
+
+
+def place(result: Result) -> tuple[int, int, int]:
+    return result.ordinal, result.repeat, result.turn
+
+
+async def test_a_store_that_fails_to_read_meanwhile_costs_nothing_but_time(
+    scripted_service, store, at_once_and_often, monkeypatch
+):
+    bot = scripted_service(right, latency_s=0.005)
+    read, tries = store.results.read_at, []
+
+    def fails_at_first(run_id: str, ordinals: Any) -> Any:
+        tries.append(len(ordinals))
+        if len(tries) <= 3:
+            raise StorageError("The database is away.", kind="database_down")
+        return read(run_id, ordinals)
+
+    monkeypatch.setattr(store.results, "read_at", fails_at_first)
+    report = await execute(plan_for(bot.url, talks(40), at_once=4), store)
+
+    assert (report.totals.cases, report.totals.errors, report.run.status) == (40, 0, "completed")
+    assert len(tries) > 4
+
+
+async def test_a_resumed_run_sums_up_what_was_there_and_what_it_adds(scripted_service, store, at_once_and_often):
+    calls: list[int] = []
+
+    def breaks_once(call: Any) -> Any:
+        calls.append(1)
+        return status(401) if 30 < len(calls) <= 60 else right(call)
+
+    bot = scripted_service(breaks_once, latency_s=0.002)
+    plan = plan_for(bot.url, talks(60), at_once=4)
+    stopped = await execute(plan, store)
+    assert stopped.run.status != "completed"
+    calls.extend([1] * 60)
+
+    report = await execute(plan_for(bot.url, talks(60), at_once=4), store, resume=stopped.run.id)
+
+    assert (report.run.status, report.totals.cases) == ("completed", 60)
+    assert told(report_on(store, report.run.id, plan.gate)) == told(report)
+
+
+async def test_lines_are_in_the_order_of_the_dataset_whatever_that_of_asking_was(scripted_service, store):
+    bot = scripted_service(right)
+    with ResultLines() as lines:
+        report = await execute(plan_for(bot.url, talks(30), repeats=2), store, see=lines.add)
+        assert b"".join(lines.chunks()) == b"".join(jsonl_chunks(report))
