@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from decimal import Decimal
-from itertools import pairwise
 
 import pytest
 from made_plans import cases, chatbot, patient, plan_for, right, rows
@@ -89,8 +88,10 @@ async def test_rate_limits_of_the_project_are_kept(scripted_service, store):
 
     await execute(plan, store)
 
-    times = [call.at for call in bot.ledger]
-    assert all(after - before >= 0.045 for before, after in pairwise(times))
+    first, *later = [call.at for call in bot.ledger]
+    assert len(later) == 7
+    late = 0.03  # the first call, which has to connect, may be longer on its way than a later one
+    assert all(at - first >= 0.05 * number - late for number, at in enumerate(later, 1))
 
 
 class Gone(Target):
