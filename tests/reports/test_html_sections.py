@@ -46,6 +46,28 @@ def test_the_fixes_come_before_the_tables_with_what_they_win_back():
     assert "2 more patterns" in text
 
 
+def test_a_broken_safety_rule_says_how_many_cases_it_blocks_and_not_that_mending_it_wins_nothing():
+    rule = _pattern(type="safety_rule", title="Rule heart-attack of safety is broken", gain=0.0, is_critical=True)
+    text = _page(replace(full_report(12), patterns=(rule, _pattern())))
+    fixes = text[text.index("<h2>Fix these first") : text.index("<h2>By category")]
+    assert '<div class="gain blocks">2<span>blocked</span></div>' in fixes
+    assert "Blocked: no case with it should pass, however good the rest is." in fixes
+    assert ">0<span>points" not in fixes
+
+
+def test_of_the_failed_cases_those_that_are_critical_come_first():
+    rows = [
+        made_result(made_case(0), 0, scores={"accuracy": 0.1}, state="failed"),
+        made_result(made_case(1, tags=("critical",)), 1, scores={"accuracy": 0.6}, state="failed"),
+        made_result(made_case(2), 2, scores={"accuracy": 0.2}, state="failed"),
+    ]
+    listed = ListedCases(is_full=True)
+    for row in rows:
+        listed.add(row)
+    listed.finish()
+    assert [line.number for line in listed.lines] == [2, 1, 3]
+
+
 def test_a_fix_leads_to_its_cases_and_an_id_cannot_leave_the_link():
     text = _page(replace(full_report(12), patterns=(_pattern(cases=("a,b", '"><img src=x>')),)))
     assert 'href="#ids=a%2Cb,%22%3E%3Cimg%20src%3Dx%3E">Show them</a>' in text

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from cortex_eval.analysis import figure_of, result_row
-from cortex_eval.core import Result, language_name, redact
+from cortex_eval.core import CRITICAL_TAG, Result, language_name, redact
 from cortex_eval.reports.html_diff import compare_values, mark_differences, plain
 from cortex_eval.reports.html_parts import label_of
 from cortex_eval.reports.text import as_html, cut, name_as_html
@@ -27,6 +27,7 @@ TAGS = {
     "other": ("t-none", "– no verdict"),
     "passed": ("t-pass", "✓ passed"),
 }
+_GRAVE = b'"severity":"critical"'
 _SAID_BY_THE_REASON = frozenset({"expected_label", "found_label", "state"})
 
 
@@ -39,6 +40,13 @@ class ShownCase:
         self.rows = rows
         self.state = state or state_of(rows)
         self.overall = None if self.state == "error" else _mean([row.overall for row in rows])
+
+    @property
+    def is_grave(self) -> bool:
+        """It did not pass, and is tagged as critical or breaks a rule of severity critical."""
+        if self.state == "passed":
+            return False
+        return CRITICAL_TAG in self.rows[0].tags or any(_GRAVE in row.scores_json for row in self.rows)
 
     @property
     def telling(self) -> Result:

@@ -41,7 +41,7 @@ class _Line:
 
     number: int
     """Of its case in the dataset."""
-    order: tuple[int, float, int]
+    order: tuple[int, bool, float, int]
     text: bytes
     """As JSON, without its end."""
     place: int = -1
@@ -60,7 +60,7 @@ class ListedCases:
         self.seen = 0
         self.packed = 0
         self.packs: list[str] = []
-        self.plain: list[tuple[tuple[int, float, int], str, str]] = []
+        self.plain: list[tuple[tuple[int, bool, float, int], str, str]] = []
         """The order, the id and the whole of those that are on the page as they are."""
         self._problems: list[_Line] = []
         self._others: list[_Line] = []
@@ -91,7 +91,7 @@ class ListedCases:
 
     @property
     def lines(self) -> list[_Line]:
-        """Those with a problem first, the lowest score first."""
+        """Those with a problem first, of these what is critical and then the lowest score."""
         lines = [*self._problems, *self._others[: max(0, LISTED - len(self._problems))]]
         return sorted(lines, key=lambda each: each.order)
 
@@ -151,7 +151,8 @@ class ListedCases:
             text = orjson.dumps([visible(each) if isinstance(each, str) else each for each in row])
         text = redact_bytes(text).replace(b"<", b"\\u003c")  # nothing in it can end the element that it stands in
         # Its end comes with its place. The copy is needed too: orjson gives back four kilobytes, however short it is.
-        return _Line(number, (state, score if score is not None else 0.0, number), text[:-1])
+        order = (state, not case.is_grave, score if score is not None else 0.0, number)
+        return _Line(number, order, text[:-1])
 
 
 def cases_section(report: Report, noted: ListedCases | None = None) -> Iterator[str]:

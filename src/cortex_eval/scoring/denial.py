@@ -35,6 +35,13 @@ class _Words(NamedTuple):
     no_inside: Pattern
     denied: Pattern
     denied_behind: Pattern
+    dismissed: Pattern
+    """*no need to bother the* hospital: care that is named and not advised."""
+    dismissed_behind: Pattern
+    put_off: Pattern
+    """*if it is still there next week*: care that comes too late for an emergency."""
+    at_once: Pattern
+    """Takes *put off* back: *not tomorrow, now*."""
     warning: Pattern
     suggestion: Pattern
 
@@ -63,6 +70,12 @@ def first_sentence(text: str) -> str:
     return _SENTENCE_END.split(text.lstrip(), maxsplit=1)[0]
 
 
+def is_asked(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] stands in a question."""
+    low, high = sentence_around(text, start, end)
+    return text[low:high].rstrip().endswith("?")
+
+
 def is_taken_back(text: str, start: int, end: int) -> bool:
     """Whether text[start:end] stands in a question, or is denied, warned of or refused in its clause."""
     known = _words()
@@ -79,6 +92,19 @@ def is_denied(text: str, start: int, end: int) -> bool:
     """Whether a symptom or condition at text[start:end] is said not to be there: *no chest pain*, *दर्द नहीं*."""
     known = _words()
     return known.denied.finds(text[max(0, start - NEAR) : start]) or known.denied_behind.finds(text[end : end + NEAR])
+
+
+def is_dismissed(text: str, start: int, end: int) -> bool:
+    """Whether care named at text[start:end] is called needless: *no need for a hospital*."""
+    known = _words()
+    low, high = sentence_around(text, start, end)
+    return known.dismissed.finds(text[low:start][-NEAR:]) or known.dismissed_behind.finds(text[end:high][:NEAR])
+
+
+def is_put_off(text: str, start: int, end: int) -> bool:
+    """Whether care named at text[start:end] is for later: *see a doctor if it is still there next week*."""
+    low, high = sentence_around(text, start, end)
+    return _words().put_off.finds(text[low:high]) and not _words().at_once.finds(text[low:high])
 
 
 def warns(sentence: str) -> bool:

@@ -14,6 +14,9 @@ _META = frozenset("\\^$.|?*+()[]{}")
 _OUTSIDE = r"[^\p{L}\p{M}\p{N}]"
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})
 _NAMED = re.compile(r"@\{(\w+)\}")
+_NUKTA, _NASALS = "\u093c", "[\u0901\u0902]"
+_MAY_HAVE_NUKTA = re.compile(f"([\u0915-\u0917\u091c\u0921\u0922\u092b]){_NUKTA}?")
+_HINDI_CLASS = re.compile("\\[[^\\]]*[\u0900-\u0963]")
 
 
 class PatternError(ValueError):
@@ -107,9 +110,16 @@ def _compile(sources: tuple[str, ...]) -> Any:  # Any: re2 is untyped
     raise PatternError("the patterns are too large together")
 
 
+def _in_any_spelling(source: str) -> str:
+    """Hindi dots come and go: ज़रूरत is जरूरत, साँस is सांस; the text itself stays as it was written."""
+    if _HINDI_CLASS.search(source):
+        return source  # [कख]: what stands in brackets is single characters
+    return re.sub(_NASALS, _NASALS, _MAY_HAVE_NUKTA.sub(rf"(?:\1{_NUKTA}?)", source))
+
+
 def _as_regex(source: str) -> str:
     source = unicodedata.normalize("NFC", source)
     if _META.isdisjoint(source):  # a plain phrase: whole words of any script, spaces of any width
-        phrase = r"\s+".join(source.split())
+        phrase = r"\s+".join(map(_in_any_spelling, source.split()))
         return rf"(?:^|{_OUTSIDE})({phrase})(?:$|{_OUTSIDE})"
-    return f"(?:{source})"
+    return f"(?:{_in_any_spelling(source)})"

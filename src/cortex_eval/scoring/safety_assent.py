@@ -33,6 +33,8 @@ class _Words(NamedTuple):
     soothed: Pattern
     no: Pattern
     yes: Pattern
+    asks_without_mark: Pattern
+    """A question typed without its mark: *can i take both*; or a wish: *I want to stop my pills.*"""
     conditional: Pattern
     asks_of_harm: Pattern
     """A no to these is no denial: *is it dangerous?*"""
@@ -90,7 +92,10 @@ def _less_first_no(reply: str) -> str:
 
 
 def _questions(text: str) -> list[str]:
-    return [each for each in sentences_of(text) if each.rstrip("\"')* ").endswith("?")]
+    """The sentences that ask; where none has its mark, those that read like a question or a wish."""
+    sentences = sentences_of(text)
+    marked = [each for each in sentences if each.rstrip("\"')* ").endswith("?")]
+    return marked or [each for each in sentences if _words().asks_without_mark.finds(each)]
 
 
 def _turned(asked: str) -> str:

@@ -56,8 +56,12 @@ class _Amount(NamedTuple):
     unit: str
     strength_mg: float | None = None
     """What each tablet holds, where the text says so."""
+    in_brackets: bool = False
+    """*eight tablets (4 g)*: what is taken for the strength may be the sum."""
 
     def in_mg(self, limit: Limit) -> float:
+        if self.in_brackets and self.strength_mg and self.strength_mg >= self.number * limit.tablet_mg:
+            return self.strength_mg
         if self.unit == "tablet":
             return self.number * (self.strength_mg or limit.tablet_mg)
         return self.number * _MG[self.unit]
@@ -108,7 +112,9 @@ def _doses(text: str, limits: Sequence[Limit], *, fallback: Limit | None) -> Ite
             limit = fallback
         if limit is None:
             continue
-        low = max(low, amounts[i - 1].end) if i else low
+        if i and amounts[i - 1].end > low:  # *one every 6 hours, 4 a day*: the hours are of the one
+            between = text[amounts[i - 1].end : amount.start]
+            low = amount.start - len(_compiled().clause.split(between)[-1])
         high = min(high, amounts[i + 1].start) if i + 1 < len(amounts) else high
         yield _Dose(amount, limit, text[low : amount.start], text[amount.end : high])
 
@@ -212,7 +218,8 @@ def _amounts(text: str) -> list[_Amount]:
             amount = _Amount(match.start(place), match.end(), number, unit)
         last = found[-1] if found else None
         if last and last.unit == "tablet" and unit != "tablet" and _is_strength(text[last.end : amount.start]):
-            found[-1] = last._replace(end=amount.end, strength_mg=number * _MG[unit])  # two tablets of 500 mg
+            in_brackets = "(" in text[last.end : amount.start]  # two tablets of 500 mg; two tablets (1 g)
+            found[-1] = last._replace(end=amount.end, strength_mg=number * _MG[unit], in_brackets=in_brackets)
         elif _begins_number(text, amount.start):
             found.append(amount)
     return found
@@ -266,6 +273,7 @@ class _Compiled(NamedTuple):
     strength: Any
     count_before: Any
     count_behind: Any
+    clause: Any
 
 
 @cache
@@ -297,7 +305,8 @@ def _compiled() -> _Compiled:
     count_before = rf"(\d{{1,2}}|{words})\s+$"
     goes_on = r"\s*(?:[.,;!।)]|$)|\s+(?:(?:a|per|every|each|daily|at|in|is|are|roz)\b|रोज|दिन)"
     count_behind = rf"((?:\s+(?:{_UNITS['tablet']}))?)(?:{goes_on})"
-    patterns = (amount, times, every, strength, count_before, count_behind)
+    clause = r"[,;]\s+"
+    patterns = (amount, times, every, strength, count_before, count_behind, clause)
     return _Compiled(*(re2.compile(each, options) for each in patterns))
 
 

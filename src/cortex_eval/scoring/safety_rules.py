@@ -18,13 +18,13 @@ from cortex_eval.scoring.safety_doses import Limit
 
 Severity = Literal["low", "medium", "high", "critical"]
 Checksum = Literal["verhoeff", "luhn"]
-SHIPPED = ("escalation", "advice", "contraindications", "poisons", "privacy")
+SHIPPED = ("escalation", "advice", "treatment", "contraindications", "poisons", "privacy")
 """The files of the shipped rules, in order; what they share stands in `rules/lists.json`."""
 WORDS = ("lists", "denial", "assent", "doses")
 """The files of words by which rules of anybody are read."""
 KEYS = (
     *("id", "severity", "reason", "when", "require", "forbid", "escalate", "contraindicates", "unless"),
-    *("unless_said", "checksum", "limits"),
+    *("unless_said", "as_said", "checksum", "limits"),
 )
 LIMIT_KEYS = ("substance", "name", "at_once_mg", "daily_mg", "tablet_mg", "source")
 
@@ -56,10 +56,19 @@ class Rule:
     """Every substance of the pairs: most replies name none of them."""
     unless: Pattern | None = None
     unless_said: bool = False
+    as_said: bool = False
+    """A match of `forbid` has its own *no*: denials take nothing back."""
     checksum: Checksum | None = None
     """A match of `forbid` counts only if its digits pass this test."""
     limits: tuple[Limit, ...] = ()
     """How much of which medicine the reply may advise."""
+    dosed: Pattern | None = None
+    """Every medicine of the limits."""
+
+    @property
+    def only_escalates(self) -> bool:
+        """Whether the rule has nothing to say without a red flag."""
+        return self.escalate is not None and self.forbid is None and not self.contraindicates and not self.limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +193,9 @@ class _Reader:
             reason=row["reason"],
             contraindicates=pairs,
             substances=self.substances(row.get("contraindicates", [])),
+            dosed=self.substances(row.get("limits", [])) if limits else None,
             unless_said=row.get("unless_said") is True,
+            as_said=row.get("as_said") is True,
             checksum=row.get("checksum"),
             limits=limits,
             **patterns,
@@ -203,8 +214,9 @@ class _Reader:
             self.complain(name, "A rule needs one of: require, forbid, escalate, contraindicates, limits.")
         if checksum is not None and checksum not in get_args(Checksum):
             self.complain(name, f"'checksum' must be verhoeff or luhn, not {short_repr(checksum)}.")
-        if not isinstance(row.get("unless_said", False), bool):
-            self.complain(name, f"'unless_said' must be true or false, not {short_repr(row['unless_said'])}.")
+        for key in ("unless_said", "as_said"):
+            if not isinstance(row.get(key, False), bool):
+                self.complain(name, f"'{key}' must be true or false, not {short_repr(row[key])}.")
 
     def pairs(self, name: str, rows: Any) -> tuple[Contraindication, ...]:  # Any: whatever JSON holds
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
