@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from cortex_eval import analysis
@@ -17,8 +20,10 @@ if TYPE_CHECKING:  # loaded while the first calls are under way
 See = Callable[[Result], None] | None
 FIRST_S = 1.0
 """A run that is shorter is summed up at its end."""
-PAUSE_S = 0.1
-READ_AT_ONCE = 200
+PAUSE_S = 0.2
+BUSY = 0.75
+"""Share of its time that the event loop may be at work for others."""
+READ_AT_ONCE = 1_000
 """Cases."""
 PIECE = 25
 """Cases that are added before calls get their turn again: about a millisecond."""
@@ -57,42 +62,48 @@ class SoFar:
         """Sum up what is settled as the run goes on, in small pieces; to be cancelled at its end."""
         await asyncio.sleep(FIRST_S)
         while True:
-            settled = self._settled_after(self._added)
-            if len(settled) < PIECE:
-                await asyncio.sleep(PAUSE_S)
-                continue
-            try:
-                await self._store.flush(self._run.id)
-                found = await asyncio.to_thread(self._read, settled)
-            except StorageError:  # whoever writes waits or tells; what is not read now is read in the end
-                await asyncio.sleep(FIRST_S)
-            else:
-                if self._sums is None:
-                    self._sums = await asyncio.to_thread(analysis.Sums, self._run, self._gate, self._see)
-                await self._add(self._sums, settled, found)
+            if await _busy_for(PAUSE_S) > BUSY:
+                continue  # there is no time to spare: at the end is as good
+            if len(settled := self._settled()) >= PIECE:
+                await self._add(await asyncio.to_thread(self._read, settled))
 
-    def _read(self, ordinals: Sequence[int]) -> dict[int, list[Result]]:
-        found: dict[int, list[Result]] = {}
-        for result in self._store.results.read_at(self._run.id, ordinals):
-            found.setdefault(result.ordinal, []).append(result)
-        return found
-
-    async def _add(self, sums: Sums, ordinals: Sequence[int], found: Mapping[int, Sequence[Result]]) -> None:
-        for start in range(0, len(ordinals), PIECE):
-            piece = ordinals[start : start + PIECE]
-            sums.add(result for ordinal in piece for result in found.get(ordinal, ()))
+    async def _add(self, found: Sequence[Sequence[Result]]) -> None:
+        if self._sums is None:
+            self._sums = await asyncio.to_thread(analysis.Sums, self._run, self._gate, self._see)
+        for start in range(0, len(found), PIECE):
+            piece = found[start : start + PIECE]
+            self._sums.add(chain.from_iterable(piece))
             self._added += len(piece)
             await asyncio.sleep(PIECE_PAUSE_S)
 
-    def _settled_after(self, place: int) -> Sequence[int]:
-        """The cases from this place on that are settled, up to the first one that is not."""
-        end = place
-        while end < min(self._begun, place + READ_AT_ONCE) and self._ordinals[end] not in self._open:
+    def _settled(self) -> Sequence[int]:
+        """The next cases that are settled, up to the first one that is not."""
+        end = first = self._added
+        while end < min(self._begun, first + READ_AT_ONCE) and self._ordinals[end] not in self._open:
             end += 1
-        return self._ordinals[place:end]
+        return self._ordinals[first:end]
+
+    def _read(self, ordinals: Sequence[int]) -> list[list[Result]]:
+        """The results of these cases, each case's together, up to the first one whose verdict is not on disk yet."""
+        found: dict[int, list[Result]] = {}
+        with suppress(StorageError):  # whoever writes waits or tells; what is not read now is read in the end
+            for result in self._store.results.read_at(self._run.id, ordinals):
+                found.setdefault(result.ordinal, []).append(result)
+        return list(takewhile(_is_final, (found.get(each, []) for each in ordinals)))
 
     def complete(self) -> Sums:
         """What all results add up to that are in the store, settled or not: the run has ended."""
         sums = self._sums or analysis.Sums(self._run, self._gate, self._see)
         sums.add(self._store.results.read_at(self._run.id, self._ordinals[self._added :]))
         return sums
+
+
+async def _busy_for(pause_s: float) -> float:
+    """Wait, and tell which share of that time the event loop was at work."""
+    began, worked = time.monotonic(), time.thread_time()
+    await asyncio.sleep(pause_s)
+    return (time.thread_time() - worked) / (time.monotonic() - began)
+
+
+def _is_final(results: Sequence[Result]) -> bool:
+    return bool(results) and all(each.state != "pending" for each in results)

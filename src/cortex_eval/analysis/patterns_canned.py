@@ -10,8 +10,8 @@ import orjson
 from cortex_eval.analysis.patterns_read import is_spaceless, plain
 from cortex_eval.core import Result
 
-WAITING_BYTES = 2_000_000
-"""Of failed cases whose reply came up once so far; of later ones only the first of each reply is told otherwise."""
+WAITING_BYTES = 500_000
+"""Of failed cases whose reply came up once or twice so far; when there are more, the first do not wait any longer."""
 _ROW_BYTES = 2_000
 """Of a result without its case and reply."""
 QUESTIONS = 3
@@ -60,22 +60,26 @@ class CannedReplies:
         said = [_said(row) for row in case.rows]
         canned = {place: each for place, each in enumerate(said) if each is not None and self._note(each)}
         for each in canned.values():
-            yield from (known._replace(canned=frozenset({0})) for known in self._waiting.pop(each.reply, ()))
+            yield from (known._replace(canned=frozenset({0})) for known in self._let_go(each.reply))
         first, *others = said
         if first is None or others or canned:
             yield case._replace(canned=frozenset(canned))
             return
         self._waiting.setdefault(first.reply, []).append(case)
-        self._bytes += sum(_ROW_BYTES + len(row.case_json or b"") + len(row.reply_json or b"") for row in case.rows)
-        if self._bytes > WAITING_BYTES:
-            yield from self.rest()
+        self._bytes += _size(case)
+        while self._bytes > WAITING_BYTES:
+            yield from self._let_go(next(iter(self._waiting)))
 
     def rest(self) -> Iterator[Failed]:
         """Those that still wait: no other question got their reply."""
-        waiting = [case for cases in self._waiting.values() for case in cases]
-        self._waiting.clear()
-        self._bytes = 0
-        yield from waiting
+        for reply in list(self._waiting):
+            yield from self._let_go(reply)
+
+    def _let_go(self, reply: int) -> list[Failed]:
+        """Those that wait for others with this reply."""
+        waiting = self._waiting.pop(reply, [])
+        self._bytes -= sum(map(_size, waiting))
+        return waiting
 
     def _note(self, said: _Said) -> bool:
         """Whether this reply has gone to so many different questions with different answers."""
@@ -90,6 +94,10 @@ class CannedReplies:
             return False
         self._canned.add(said.reply)
         return True
+
+
+def _size(case: Failed) -> int:
+    return sum(_ROW_BYTES + len(row.case_json or b"") + len(row.reply_json or b"") for row in case.rows)
 
 
 def _said(row: Result) -> _Said | None:

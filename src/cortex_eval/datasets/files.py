@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 
 from cortex_eval.core import Case, Problem, case_from_json, to_json
@@ -26,8 +26,7 @@ _STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _CELLS = ("csv", "tsv", "parquet")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRow:
+class CaseRow(msgspec.Struct, frozen=True):
     """A case ready to be stored, with the facts that cases are selected by."""
 
     ordinal: int

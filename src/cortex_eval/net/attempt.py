@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cortex_eval.core import InputError, StorageError, TargetError, Unavailable, Usage, shorten
+from cortex_eval.net.deadlines import Deadlines
 
 
 class Answer(Protocol):
@@ -31,22 +32,32 @@ class Called(NamedTuple, Generic[T]):
     """Before it: for a limit, for a retry, for the service to come back."""
 
 
-async def attempt_once(attempt: Callable[[], Awaitable[T]], timeout_s: float) -> T:
+async def attempt_once(attempt: Callable[[], Awaitable[T]], limit: Deadlines) -> T:
     """What comes back within the time; `TargetError` for everything that goes wrong with it."""
+    deadline = limit.begin()
     try:
-        async with asyncio.timeout(timeout_s) as deadline:
-            return await attempt()
-    except TimeoutError as error:
-        told = f"No reply within {timeout_s:g} s (timeout_seconds)."
-        if not deadline.expired():  # a limit of its own, which timeout_seconds would not move
-            told = f"The target raised {type(error).__name__}: {shorten(str(error))}".removesuffix(": ")
-        raise TargetError(told, kind="timeout", transient=True) from error
+        return await attempt()
     except (TargetError, InputError, StorageError, Unavailable):
         raise
-    except (Exception, SystemExit, asyncio.CancelledError) as error:  # a plugin's target is foreign code
-        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+    except asyncio.CancelledError as error:
+        if limit.end(deadline):
+            told = f"No reply within {limit.after_s:g} s (timeout_seconds)."
+            raise TargetError(told, kind="timeout", transient=True) from error
+        if is_cancelled():
             raise
-        raise TargetError(f"The target raised {type(error).__name__}: {shorten(str(error))}", kind="raised") from error
+        raise _raised(error) from error
+    except (Exception, SystemExit) as error:  # a plugin's target is foreign code
+        raise _raised(error) from error
+    finally:
+        limit.end(deadline)
+
+
+def _raised(error: BaseException) -> TargetError:
+    """A time limit of its own is one that timeout_seconds would not move."""
+    told = f"The target raised {type(error).__name__}: {shorten(str(error))}"
+    if isinstance(error, TimeoutError):
+        return TargetError(told.removesuffix(": "), kind="timeout", transient=True)
+    return TargetError(told, kind="raised")
 
 
 def is_cancelled() -> bool:

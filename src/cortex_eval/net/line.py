@@ -16,6 +16,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 
 from cortex_eval.core import CortexError, TargetError, Unavailable, Usage
 from cortex_eval.net.attempt import Called, T, attempt_once
+from cortex_eval.net.deadlines import Deadlines
 from cortex_eval.net.outside import Outside, Place
 from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, SPREAD_S, Patience, is_misfit, minutes
 
@@ -57,11 +58,10 @@ class Line:
         self.heard_at = 0.0
         """When the latest of the calls that were answered began; 0: none was."""
         self._limit = None if self.patience.break_after is None else FIRST_CALLS
+        self._time_limit = Deadlines(self.patience.timeout_s)
         self._in_flight = 0
-        self._queue: deque[asyncio.Future[None]] = deque()
-        """Callers that wait for their turn."""
-        self._resting: set[asyncio.Future[None]] = set()
-        """Callers that wait to try again."""
+        self._queue: deque[asyncio.Future[None]] = deque()  # callers that wait for their turn
+        self._resting: set[asyncio.Future[None]] = set()  # callers that wait to try again
         self._not_before = 0.0
         self._next_paced = 0.0
         self._lowered = 0.0
@@ -108,7 +108,7 @@ class Line:
             is_alone = attempts > 1 and self.heard_at <= failed_at
             self._in_flight += 1
             try:
-                answer = await attempt_once(attempt, self.patience.timeout_s)
+                answer = await attempt_once(attempt, self._time_limit)
                 usage = answer.usage
             except TargetError as error:
                 error.attempts, error.is_alone = attempts, is_alone

@@ -20,6 +20,8 @@ from cortex_eval.datasets import neutralised
 
 Dialect = Literal["cortex", "seed003"]
 _BLOCK = 1 << 20
+_HELD_BYTES = 8 << 20
+"""Lines that are held while they are put in order; more of them are read one by one."""
 _ROWS_PER_CHUNK = 256
 """Fewer writes than rows, and still only a few hundred rows in memory."""
 _OF_THE_RUN = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
@@ -69,14 +71,15 @@ class ResultLines:
     def chunks(self) -> Iterator[bytes]:
         """What `jsonl_chunks` would give: the lines in the order of the dataset, whatever that of asking was."""
         self._file.flush()
-        file, ends, block = self._file.fileno(), self._ends, bytearray()
-        for place in sorted(range(len(ends)), key=self._ordinals.__getitem__):
-            start = ends[place - 1] if place else 0
-            block += os.pread(file, ends[place] - start, start)
-            if len(block) >= _BLOCK:
-                yield bytes(block)
-                block.clear()
-        yield bytes(block)
+        size = self._ends[-1] if self._ends else 0
+        held = os.pread(self._file.fileno(), size, 0) if size <= _HELD_BYTES else None
+        order = sorted(range(len(self._ends)), key=self._ordinals.__getitem__)
+        for first in range(0, len(order), _ROWS_PER_CHUNK):
+            yield b"".join(self._line(place, held) for place in order[first : first + _ROWS_PER_CHUNK])
+
+    def _line(self, place: int, held: bytes | None) -> bytes:
+        start, end = self._ends[place - 1] if place else 0, self._ends[place]
+        return os.pread(self._file.fileno(), end - start, start) if held is None else held[start:end]
 
 
 def json_chunks(report: Report, *, dialect: Dialect = "cortex", lines: Path | None = None) -> Iterator[bytes]:

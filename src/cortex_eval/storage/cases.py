@@ -64,6 +64,12 @@ UPDATE_VERDICT = Statement(  # the row is there; as an upsert, many verdicts are
 )
 LAST_ATTEMPT = """NOT EXISTS (SELECT 1 FROM cortex_results later WHERE later.run_no=r.run_no
     AND later.ordinal=r.ordinal AND later.repeat=r.repeat AND later.turn=r.turn AND later.attempt>r.attempt)"""
+READ = f"""SELECT c.case_id, r.ordinal, r.repeat, r.turn, r.attempt, r.state, r.overall, r.passed, r.attempts,
+        r.latency_ms, r.cached, r.timestamp, r.error_kind, r.error_message, r.scores, r.reply, {{body}},
+        c.category, c.tier, c.language, c.cluster_id, c.tags
+    FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
+    JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
+    WHERE u.id=? AND {LAST_ATTEMPT} AND {{where}} ORDER BY r.ordinal, r.repeat, r.turn"""  # noqa: S608  # see above
 REUSED = 2
 """In the column `cached`: taken over from another run with its verdict. 1: only the reply was not asked for."""
 
@@ -256,28 +262,19 @@ class Results:
 
         With `asked_again`, only those of asking beyond the run's repeats; otherwise never those.
         """
-        body = "c.body" if with_cases else "NULL"
         beyond = "r.repeat>=u.repeats" if asked_again else "r.repeat<u.repeats"
-        rows = self._db.stream(
-            f"""SELECT c.case_id, r.ordinal, r.repeat, r.turn, r.attempt, r.state, r.overall, r.passed, r.attempts,
-                r.latency_ms, r.cached, r.timestamp, r.error_kind, r.error_message, r.scores, r.reply, {body},
-                c.category, c.tier, c.language, c.cluster_id, c.tags
-            FROM cortex_runs u JOIN cortex_results r ON r.run_no=u.no
-            JOIN cortex_cases c ON c.dataset_no=u.dataset_no AND c.ordinal=r.ordinal
-            WHERE u.id=? AND {beyond} AND {LAST_ATTEMPT} AND ({where}) ORDER BY r.ordinal, r.repeat, r.turn""",  # noqa: S608
-            (run_id, *parameters),
-        )
-        for row in rows:
+        sql = READ.format(body="c.body" if with_cases else "NULL", where=f"{beyond} AND ({where})")
+        for row in self._db.stream(sql, (run_id, *parameters)):
             yield _result(run_id, row)
 
     def read_at(self, run_id: str, ordinals: Sequence[int]) -> Iterator[Result]:
         """The same for these cases, in this order: that of asking, for instance."""
         for start in range(0, len(ordinals), READ_AT_ONCE):
             places = ordinals[start : start + READ_AT_ONCE]
+            where = f"r.repeat<u.repeats AND r.ordinal IN ({','.join('?' * len(places))})"
             found: dict[int, list[Result]] = {}
-            marks = ",".join("?" * len(places))
-            for result in self.read(run_id, where=f"r.ordinal IN ({marks})", parameters=places):
-                found.setdefault(result.ordinal, []).append(result)
+            for row in self._db.fetch(READ.format(body="c.body", where=where), (run_id, *places)):
+                found.setdefault(row[1], []).append(_result(run_id, row))
             yield from chain.from_iterable(found[place] for place in places if place in found)
 
     def failed_cases(self, run_id: str) -> list[str]:
