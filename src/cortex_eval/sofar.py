@@ -20,14 +20,14 @@ if TYPE_CHECKING:  # loaded while the first calls are under way
 See = Callable[[Result], None] | None
 FIRST_S = 1.0
 """A run that is shorter is summed up at its end."""
-PAUSE_S = 0.2
+PAUSE_S = 0.03
 BUSY = 0.75
 """Share of its time that the event loop may be at work for others."""
-READ_AT_ONCE = 1_000
+READ_AT_ONCE = 100
 """Cases."""
-PIECE = 25
+PIECE = 20
 """Cases that are added before calls get their turn again: about a millisecond."""
-PIECE_PAUSE_S = 0.004
+PIECE_PAUSE_S = 0.002
 
 
 class SoFar:
@@ -46,6 +46,8 @@ class SoFar:
         self._added = 0
         """Cases that are in the sums."""
         self._sums: Sums | None = None
+        self._error: Exception | None = None
+        """What went wrong with adding; it is raised when the run has ended and everything is kept."""
 
     def begin(self, upto: int, open_: Iterable[int]) -> None:
         """Cases up to this place are begun with, or done already; `open_`: those to be asked, one for each repeat."""
@@ -61,7 +63,7 @@ class SoFar:
     async def follow(self) -> None:
         """Sum up what is settled as the run goes on, in small pieces; to be cancelled at its end."""
         await asyncio.sleep(FIRST_S)
-        while True:
+        while self._error is None:
             if await _busy_for(PAUSE_S) > BUSY:
                 continue  # there is no time to spare: at the end is as good
             if len(settled := self._settled()) >= PIECE:
@@ -72,7 +74,11 @@ class SoFar:
             self._sums = await asyncio.to_thread(analysis.Sums, self._run, self._gate, self._see)
         for start in range(0, len(found), PIECE):
             piece = found[start : start + PIECE]
-            self._sums.add(chain.from_iterable(piece))
+            try:
+                self._sums.add(chain.from_iterable(piece))
+            except Exception as error:  # noqa: BLE001  # a bug, which must not cost the rest of the run
+                self._error = error
+                return
             self._added += len(piece)
             await asyncio.sleep(PIECE_PAUSE_S)
 
@@ -93,6 +99,8 @@ class SoFar:
 
     def complete(self) -> Sums:
         """What all results add up to that are in the store, settled or not: the run has ended."""
+        if self._error is not None:
+            raise self._error
         sums = self._sums or analysis.Sums(self._run, self._gate, self._see)
         sums.add(self._store.results.read_at(self._run.id, self._ordinals[self._added :]))
         return sums

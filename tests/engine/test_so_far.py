@@ -123,3 +123,18 @@ async def test_lines_are_in_the_order_of_the_dataset_whatever_that_of_asking_was
     with ResultLines() as lines:
         report = await execute(plan_for(bot.url, talks(30), repeats=2), store, see=lines.add)
         assert b"".join(lines.chunks()) == b"".join(jsonl_chunks(report))
+
+
+async def test_what_cannot_be_summed_up_does_not_keep_cases_from_being_asked(
+    scripted_service, store, at_once_and_often
+):
+    bot = scripted_service(right, latency_s=0.005)
+
+    def see(_result: Result) -> None:
+        raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError):
+        await execute(plan_for(bot.url, talks(40), at_once=4), store, see=see)
+
+    (run,) = store.runs.all(limit=2)
+    assert len({each.case_id for each in store.results.read(run.id) if each.state == "passed"}) == 32

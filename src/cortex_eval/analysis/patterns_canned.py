@@ -10,7 +10,7 @@ import orjson
 from cortex_eval.analysis.patterns_read import is_spaceless, plain
 from cortex_eval.core import Result
 
-WAITING_BYTES = 500_000
+WAITING_BYTES = 250_000
 """Of failed cases whose reply came up once or twice so far; when there are more, the first do not wait any longer."""
 _ROW_BYTES = 2_000
 """Of a result without its case and reply."""
