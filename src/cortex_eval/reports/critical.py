@@ -11,14 +11,20 @@ CASES_NAMED = 3
 _REASON = 120
 
 
+LEAD = "Critical: "
+
+
 def critical_sentence(failures: Sequence[CriticalFailure]) -> str:
     """Such as `Critical: 2 cases break rule heart-attack of safety (…): a, b; 1 case fails language: c`; or empty."""
-    if not failures:
-        return ""
-    told = "; ".join(_told(each) for each in failures[:FAILURES_NAMED])
+    return LEAD + "; ".join(critical_items(failures)) if failures else ""
+
+
+def critical_items(failures: Sequence[CriticalFailure]) -> list[str]:
+    """Its parts."""
+    told = [_told(each) for each in failures[:FAILURES_NAMED]]
     rest = len(failures) - FAILURES_NAMED
-    more = f"; and {rest} more critical {'rule or scorer' if rest == 1 else 'rules or scorers'}" if rest > 0 else ""
-    return f"Critical: {told}{more}"
+    more = [f"and {rest} more critical {'rule or scorer' if rest == 1 else 'rules or scorers'}"] if rest > 0 else []
+    return told + more
 
 
 def _told(failure: CriticalFailure) -> str:

@@ -12,6 +12,7 @@ from cortex_eval.analysis import OVERALL_NAMES, Change, Metric, Report, Unscored
 from cortex_eval.reports.calls import call_rows, cost_of
 from cortex_eval.reports.charts import charts_of
 from cortex_eval.reports.charts_draw import HOW_TO_GET_THEM, Drawing, can_draw
+from cortex_eval.reports.critical import LEAD, critical_items
 from cortex_eval.reports.html_changes import changes_section
 from cortex_eval.reports.html_groups import coverage_section, groups_section, limits_of
 from cortex_eval.reports.html_insights import (
@@ -165,12 +166,20 @@ def _verdict(report: Report) -> str:
     tone, sign = _TONES.get(report.gate.verdict, _FAILED_TONE)
     totals = report.totals
     counts = f"{totals.passed:,} passed, {totals.failed:,} failed, {totals.errors:,} in error"
-    sentences = "".join(f"<p>{as_html(sentence)}</p>" for sentence in (words.sentence, *words.beside))
+    sentences = "".join(
+        _critical(report) if sentence.startswith(LEAD) else f"<p>{as_html(sentence)}</p>"
+        for sentence in (words.sentence, *words.beside)
+    )
     steps = "".join(f"<small>{step.label}: <code>{as_html(step.command)}</code></small>" for step in words.steps)
     return (
         f'<section class="verdict {tone}" aria-label="Verdict"><b>{sign} {words.title}</b><div>'
         f'{sentences}<small class="num">{counts}. Exit code {report.exit_code}.</small>{steps}</div></section>'
     )
+
+
+def _critical(report: Report) -> str:
+    items = "".join(f"<li>{as_html(each)}</li>" for each in critical_items(report.critical_failures))
+    return f"<p>{LEAD.strip()}</p><ul>{items}</ul>"
 
 
 def _jumps(content: str, report: Report) -> str:
