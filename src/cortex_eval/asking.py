@@ -26,7 +26,7 @@ from cortex_eval.core import (
     usage_from_mapping,
 )
 from cortex_eval.manifest import Begun, has_reply
-from cortex_eval.net import Line, Outside, Place
+from cortex_eval.net import Line, Outside, Place, is_misfit
 from cortex_eval.storage import Slot, Store, StoredTurn
 from cortex_eval.targets import Conversation, Target
 
@@ -169,8 +169,13 @@ class Asker:
         return True
 
     async def save_error(self, slot: Slot, error: TargetError) -> None:
-        """Keep that there is no reply, and why."""
-        await self.store.results.save_error(slot, Failure(error.kind, str(error)), attempts=error.attempts)
+        """Keep that there is no reply, and why; while nobody was ever answered, with what to check."""
+        told = str(error)
+        if not self.line.heard_at and error.is_nobody_there:
+            told = f"{told} Is it running? Check {self.line.where}."
+        elif not self.line.heard_at and is_misfit(error):
+            told = f"{told.rstrip('.')}. Check {self.line.where}."
+        await self.store.results.save_error(slot, Failure(error.kind, told), attempts=error.attempts)
 
     def count_spent(self) -> None:
         """Put what earlier parts of the run took on its budget; replies that it has from another run cost nothing."""

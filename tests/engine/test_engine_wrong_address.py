@@ -12,7 +12,7 @@ from made_plans import cases, plan_for, right
 from cortex_eval.config import Plan
 from cortex_eval.core import InputError
 from cortex_eval.engine import execute
-from cortex_eval.testing import login_page
+from cortex_eval.testing import login_page, status
 
 
 def nowhere() -> str:
@@ -35,6 +35,18 @@ async def test_a_wrong_address_pauses_the_run_and_names_the_setting(store):
     paused = report.run.manifest["paused"]
     assert paused["kind"] == "target_unreachable"
     assert paused["message"].endswith("Is it running? Check api_url of services.bot (cortex.yaml:2).")
+
+
+async def test_few_cases_at_a_wrong_address_say_in_their_errors_what_to_check(scripted_service, store):
+    where = "api_url of services.bot (cortex.yaml:2)"
+    page = scripted_service(status(501, "<html><style>p {}</style>\n<p>No such\nmethod</p></html>"))
+
+    dead = await execute(plan_for(nowhere(), cases(3), address_at=where), store)
+    other = await execute(plan_for(page.url, cases(3), address_at=where), store)
+
+    (refused,), (answered,) = dead.error_messages.values(), other.error_messages.values()
+    assert refused.endswith(f"refuses connections. Is it running? Check {where}.")
+    assert answered.endswith(f"answered 501. It said: 'No such method'. Check {where}.")
 
 
 @pytest.mark.parametrize("count", [30, 3], ids=["paused", "all in error"])

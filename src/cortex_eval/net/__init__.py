@@ -6,7 +6,7 @@ from cortex_eval.net.guard import Guard, is_loopback
 from cortex_eval.net.knock import knock
 from cortex_eval.net.line import Line
 from cortex_eval.net.outside import Budget, Outside, Place
-from cortex_eval.net.patience import BREAK_AFTER, TIMEOUT_S, Patience
+from cortex_eval.net.patience import BREAK_AFTER, TIMEOUT_S, Patience, is_misfit
 from cortex_eval.net.stream import ServerEvent, events
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "host_of",
     "is_cancelled",
     "is_loopback",
+    "is_misfit",
     "knock",
     "parse_json",
     "shown",

@@ -24,6 +24,9 @@ if TYPE_CHECKING:  # a third of a second that projects without HTTP need not pay
 
 TRANSIENT_STATUS = frozenset({408, 425, 500, 502, 503, 504, 529})
 THROTTLED = 429
+LONGEST_PAGE = 20_000
+"""Of an error page, in characters, that is looked through for its words."""
+_TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 PLAIN_JSON = frozenset({"application/json", "application/json; charset=utf-8", "application/json;charset=utf-8"})
 
 
@@ -247,7 +250,7 @@ def _bad_status(response: aiohttp.ClientResponse, content: bytes, url: str) -> T
 
 def _status_error(response: aiohttp.ClientResponse, content: bytes, url: str) -> TargetError:
     status = response.status
-    said = shorten(content.decode("utf-8", "replace").strip())
+    said = shorten(_plain(content))
     if status in (301, 302, 303, 307, 308):
         return TargetError(f"{host_of(url)} answered {status} (moved elsewhere); not followed.", kind="redirect")
     if status in (401, 403):
@@ -267,6 +270,14 @@ def _status_error(response: aiohttp.ClientResponse, content: bytes, url: str) ->
         transient=status in TRANSIENT_STATUS,
         retry_after_s=wait_s,
     )
+
+
+def _plain(content: bytes) -> str:
+    """What an answer says, in one line; of a web page the words."""
+    text = content.decode("utf-8", "replace")
+    if text.lstrip().startswith("<"):
+        text = _TAGS.sub(" ", text[:LONGEST_PAGE])
+    return " ".join(text.split())
 
 
 def retry_after_s(given: str | None, date: str | None = None) -> float | None:
