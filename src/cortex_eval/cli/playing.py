@@ -268,8 +268,7 @@ async def _play(
         stop.request("signal")
         if len(received) == 1:
             hint(
-                f"\nStopping. {progress.in_flight} calls in flight may take up to {stop.grace_s:g} s; "
-                "press Ctrl-C again to stop at once."
+                f"\nStopping: {progress.in_flight} calls in flight have {stop.grace_s:g} s. Ctrl-C again stops at once."
             )
 
     loop = asyncio.get_running_loop()
