@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import shutil
 import tempfile
 import threading
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 from cortex_eval.analysis import GateSettings, Report
-from cortex_eval.config import DEFAULT_STORE, DatasetSource, Plan
-from cortex_eval.core import Case, InputError, short_repr
+from cortex_eval.config import DEFAULT_STORE, DatasetSource, Plan, read_options
+from cortex_eval.core import Case, InputError, did_you_mean, short_repr
 from cortex_eval.datasets import Selection, cases_from
 from cortex_eval.engine import execute
 from cortex_eval.net import BREAK_AFTER, Patience
@@ -28,6 +29,18 @@ ScorerLike = str | Mapping[str, Mapping[str, Any]] | PlannedScorer | AnyScorer |
 TargetLike = Target | Callable[..., Any]
 
 
+def _checked(evaluating: Callable[P, Coroutine[Any, Any, Report]]) -> Callable[P, Coroutine[Any, Any, Report]]:
+    """The same, with an option that is not known told in our words."""
+
+    @wraps(evaluating)
+    async def checked(*args: P.args, **kwargs: P.kwargs) -> Report:
+        _check_call(evaluating, "evaluate_async", args, kwargs)
+        return await evaluating(*args, **kwargs)
+
+    return checked
+
+
+@_checked
 async def evaluate_async(
     cases: CasesLike,
     target: TargetLike,
@@ -52,20 +65,36 @@ async def evaluate_async(
     `{name: {setting: value}}`, functions marked with `@scorer`, or scorer objects. Everything is kept in `store`; with
     None it is forgotten with the report.
     """
+    planned = tuple(_planned(scorers))
+    options = read_options(
+        [each.name for each in planned],
+        at_once=at_once,
+        repeats=repeats,
+        passing_threshold=passing_threshold,
+        timeout_s=timeout_s,
+        retries=retries,
+        thresholds={} if thresholds is None else thresholds,
+    )
     asked = target if isinstance(target, Target) else PythonTarget.of(target)
+    dataset, notes = _dataset(cases, fields or {})
     plan = Plan(
         suite=name,
-        dataset=_dataset(cases, fields or {}),
+        dataset=dataset,
         target=asked,
         target_name=_name_of(target),
         target_version=version,
-        scorers=tuple(_planned(scorers)),
-        passing_threshold=passing_threshold,
-        at_once=at_once,
-        repeats=repeats,
-        patience=Patience(timeout_s=timeout_s, retries=retries, break_after=BREAK_AFTER if asked.is_remote else None),
-        gate=GateSettings(thresholds=thresholds or {}),
+        scorers=planned,
+        passing_threshold=options.passing_threshold,
+        at_once=options.at_once,
+        repeats=options.repeats,
+        patience=Patience(
+            timeout_s=options.timeout_s,
+            retries=options.retries,
+            break_after=BREAK_AFTER if asked.is_remote else None,
+        ),
+        gate=GateSettings(thresholds=options.thresholds),
         selection=Selection(),
+        notes=notes,
     )
     kept = Store(store) if store is not None else _temporary_store()
     with kept:
@@ -77,6 +106,7 @@ def _blocking(asynchronous: Callable[P, Coroutine[Any, Any, Report]]) -> Callabl
 
     @wraps(asynchronous)
     def blocking(*args: P.args, **kwargs: P.kwargs) -> Report:
+        _check_call(asynchronous, "evaluate", args, kwargs)
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -88,6 +118,18 @@ def _blocking(asynchronous: Callable[P, Coroutine[Any, Any, Report]]) -> Callabl
 
 
 evaluate = _blocking(evaluate_async)
+
+
+def _check_call(function: Callable[..., Any], called: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+    """Tell what is wrong with a call under the name that was called; the values are looked at later."""
+    signature = inspect.signature(function)
+    for name in options:
+        if name not in signature.parameters:
+            raise InputError(f"{called}() has no option {name!r}. {did_you_mean(name, signature.parameters)}")
+    try:
+        signature.bind(*args, **options)
+    except TypeError as error:
+        raise TypeError(f"{called}(): {error}") from None
 
 
 def _in_a_thread(work: Callable[[], Report]) -> Report:
@@ -108,10 +150,12 @@ def _in_a_thread(work: Callable[[], Report]) -> Report:
     return outcome[0]
 
 
-def _dataset(cases: CasesLike, fields: Mapping[str, str]) -> DatasetSource | list[Case]:
+def _dataset(cases: CasesLike, fields: Mapping[str, str]) -> tuple[DatasetSource | list[Case], tuple[str, ...]]:
+    """The dataset, and what was noted where it is read already."""
     if isinstance(cases, (str, Path)):
-        return DatasetSource(path=Path(cases), fields=fields)
-    return list(cases_from(cases, fields=fields))
+        return DatasetSource(path=Path(cases), fields=fields), ()
+    reader = cases_from(cases, fields=fields)
+    return list(reader), reader.notes
 
 
 def _planned(scorers: Sequence[ScorerLike]) -> list[PlannedScorer]:

@@ -60,13 +60,15 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
         return Begun(store.runs.find(run.id), part=lease.epoch)
     parent = store.runs.find(rescore) if rescore is not None else None
     parent_no = None
+    notes: tuple[str, ...] = ()
     if parent is not None:
         parent_no, dataset_no, ordinals = store.runs.numbers(parent.id)
         selection = parent.manifest.get("selection", {})
     else:
-        dataset_no = keep_dataset(plan, store)
+        dataset_no, notes = keep_dataset(plan, store)
         ordinals, selection = select_cases(plan, store, dataset_no)
     manifest = describe_run(plan, selection=selection, parent=parent)
+    manifest |= {"dataset_notes": list(notes)} if notes else {}
     reuse = None
     if plan.changed_since is not None and parent is None:
         earlier = store.runs.find(plan.changed_since)
@@ -94,16 +96,26 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
     return Begun(store.runs.find(run_id))
 
 
-def keep_dataset(plan: Plan, store: Store) -> int:
-    """The number in the store of the plan's dataset, which is read and kept if it is not there yet."""
+class Kept(NamedTuple):
+    """A dataset in the store."""
+
+    number: int
+    notes: tuple[str, ...] = ()
+    """What its reader noted; nothing is read, and nothing noted, when it is there already."""
+
+
+def keep_dataset(plan: Plan, store: Store) -> Kept:
+    """The plan's dataset in the store, which is read and kept if it is not there yet."""
     source = plan.dataset
-    if not isinstance(source, DatasetSource):
-        return store.datasets.keep(plan.dataset_name, cases_from(source))[0]
+    if not isinstance(source, DatasetSource):  # read before it became a plan
+        return Kept(store.datasets.keep(plan.dataset_name, cases_from(source))[0], plan.notes)
     digest = file_digest(source)
     known = store.datasets.find(source.name, file_sha256=digest)
     if known is not None:
-        return known[0]
-    return store.datasets.keep(source.name, read_rows(source), file=str(source.path), file_sha256=digest)[0]
+        return Kept(known[0])
+    reader = read_rows(source)
+    number, _ = store.datasets.keep(source.name, reader, file=str(source.path), file_sha256=digest)
+    return Kept(number, reader.notes)
 
 
 def file_digest(source: DatasetSource) -> str:

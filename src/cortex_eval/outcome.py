@@ -96,7 +96,9 @@ def _stored(store: Store, run_id: str | None) -> StoredRun | None:
     if run_id is None or not store.history.is_own(run_id):
         return None
     return analysis.StoredRun(
-        store.runs.find(run_id), lambda with_cases: store.results.read(run_id, with_cases=with_cases)
+        store.runs.find(run_id),
+        lambda with_cases: store.results.read(run_id, with_cases=with_cases),
+        partial(store.results.read_at, run_id),
     )
 
 
@@ -127,6 +129,7 @@ def report_on(
         baseline=baseline,
         second_looks=second_looks(store, run, gate, baseline) if baseline else (),
         is_partial=is_partial,
+        read_at=partial(store.results.read_at, run.id),
     )
     stability, trend = look_back(store, report, is_partial=is_partial)
     notes = (*report.notes, *_missing_notes(store, gate, baseline, run))

@@ -153,6 +153,84 @@ def test_mistakes_are_told_before_anything_is_asked(scorers: list[object], messa
         evaluate(ROWS, target=never, scorers=scorers, store=None)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"thresholds": {"pass_rate": 70}},
+            "thresholds.pass_rate: must be a number from 0 to 1 (0.9 for 90 %), not 70.",
+        ),
+        ({"thresholds": {"pass_rte": 0.7}}, "thresholds.pass_rte: there is no such figure. Did you mean 'pass_rate'?"),
+        ({"thresholds": {"exact": 0.7}}, "thresholds.exact: this suite has no scorer 'exact'. It has: contains."),
+        ({"thresholds": 0.7}, "thresholds: must be keys and values, not 0.7."),
+        ({"passing_threshold": 70}, "passing_threshold: must be a number from 0 to 1, not 70."),
+        ({"at_once": 0}, "at_once: must be a whole number from 1 to 10000, not 0."),
+        ({"repeats": -1}, "repeats: must be a whole number from 1 to 1000, not -1."),
+        ({"retries": -1}, "retries: must be a whole number from 0 to 100, not -1."),
+        ({"timeout_s": 0}, "timeout_s: must be a number from 0.001 to 3600, not 0."),
+        ({"threshold": {"pass_rate": 0.7}}, "evaluate() has no option 'threshold'. Did you mean 'thresholds'?"),
+        ({"concurrency": 3}, "evaluate() has no option 'concurrency'. Known: at_once, cases,"),
+    ],
+)
+def test_options_that_no_run_can_have_are_refused_before_anything_is_asked_or_stored(
+    tmp_path: Path, options: dict[str, object], message: str
+) -> None:
+    def never(question: str) -> str:
+        raise AssertionError("asked all the same")
+
+    with pytest.raises(InputError) as error:
+        evaluate(ROWS, target=never, scorers=["contains"], **options)
+
+    assert message in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_wrong_option_is_told_at_once() -> None:
+    with pytest.raises(InputError) as error:
+        evaluate(ROWS, target=bot, scorers=["contains"], at_once=0, repeats=0, thresholds={"pass_rate": "high", "x": 1})
+
+    assert [each.field for each in error.value.problems] == [
+        "at_once",
+        "repeats",
+        "thresholds.pass_rate",
+        "thresholds.x",
+    ]
+
+
+async def test_a_wrong_call_is_told_under_the_name_that_was_called() -> None:
+    with pytest.raises(InputError, match=r"^evaluate_async\(\) has no option 'concurrency'"):
+        await evaluate_async(ROWS, target=bot, scorers=["contains"], concurrency=3)
+    with pytest.raises(TypeError, match=r"^evaluate\(\): missing a required argument: 'scorers'"):
+        evaluate(ROWS, target=bot)
+
+
+def test_limits_that_a_run_can_meet_are_taken() -> None:
+    limits = {"pass_rate": 0.5, "max_latency_ms": 5000, "contains": 0.5}
+
+    assert evaluate(ROWS[:1], target=bot, scorers=["contains"], thresholds=limits, store=None).passed
+
+
+def test_a_printed_report_names_the_commonest_error() -> None:
+    def broken(question: str) -> str:
+        return str(1 / 0)
+
+    report = evaluate(ROWS[:1], target=broken, scorers=["contains"], store=None)
+
+    assert "error: 0 of 1 case passed, 1 in error (raised: ZeroDivisionError: division by zero), run" in str(report)
+
+
+def test_a_misspelt_column_is_noted_in_the_report_of_a_file_and_of_rows(tmp_path: Path) -> None:
+    said = "column 'anser' is not known and is kept as metadata. Did you mean 'answer'?"
+    file = tmp_path / "cases.csv"
+    file.write_text("question,anser\nWhat is the capital of France?,Paris\n", encoding="utf-8")
+
+    from_file = evaluate(file, target=bot, scorers=["contains"], store=None)
+    from_rows = evaluate([{"question": "Why?", "anser": "So."}], target=bot, scorers=["contains"], store=None)
+
+    assert f"{file}: the {said}" in from_file.notes
+    assert f"The {said}" in from_rows.notes
+
+
 def test_two_cases_with_one_id_are_refused_and_nothing_is_stored() -> None:
     with pytest.raises(InputError, match="more than once"):
         evaluate([ROWS[0], ROWS[0]], target=bot, scorers=["contains"])

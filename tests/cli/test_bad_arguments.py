@@ -18,6 +18,9 @@ pytestmark = pytest.mark.slow  # each starts the command; together they take lon
         (("run", "--dataset"), "requires an argument"),
         (("rnu",), "There is no command 'rnu'. Did you mean 'run'?"),
         (("report", "latest", "-f", "pdf"), "'pdf' is not one of"),
+        (("report", "latest", "-f", "md"), "Did you mean 'markdown'?"),
+        (("report", "latest", "-f", "markdwn"), "Did you mean 'markdown'?"),
+        (("compare", "latest~1", "latest", "-f", "md"), "Did you mean 'markdown'?"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
 )

@@ -76,6 +76,16 @@ def test_what_was_undone_is_no_difference_and_what_was_mended_is_better(three_ru
     assert "  pass_rate by category\n" in better.out
 
 
+def test_broken_cases_are_shown_with_the_question_and_what_was_said_before_and_now(three_runs):
+    worse = three_runs.cortex("compare", "latest~2", "latest~1")
+    better = three_runs.cortex("compare", "latest~1", "latest")
+
+    assert "  c0   exact 1.00 → 0.00\n    Question 0?\n    was: Answer to Question 0?\n    now: No idea.\n" in worse.out
+    assert worse.out.count("    now: ") == 5
+    assert worse.out.count("    Question ") == 12
+    assert "  c0   exact 0.00 → 1.00\n    Question 0?\n  c10" in better.out
+
+
 def test_the_json_has_every_figure(three_runs):
     third, second, first = (each["id"] for each in three_runs.cortex("runs", "list", "--json").json)
 
@@ -91,7 +101,9 @@ def test_the_json_has_every_figure(three_runs):
     assert figures["adjusted_p"] >= figures["p_value"]
     assert figures["low"] < -0.5 < figures["high"] < 0
     assert {each["case_id"] for each in found["newly_broken"]} == {f"c{number}" for number in range(0, CASES, 2)}
-    assert found["newly_broken"][0]["category"] == "billing"
+    broken = found["newly_broken"][0]
+    assert (broken["category"], broken["question"]) == ("billing", "Question 0?")
+    assert (broken["reply_before"], broken["reply_after"]) == ("Answer to Question 0?", "No idea.")
     assert found["categories"][0]["category"] == "billing"
     assert (found["newly_fixed"], found["flaky"], found["verdict"]) == ([], [], "worse")
     fixed = three_runs.cortex("compare", second, third, "--json").json["newly_fixed"]
@@ -106,6 +118,10 @@ def test_markdown_is_for_pull_requests(three_runs):
     assert "| `pass_rate` | 1.00 | 0.50 | −0.50 |" in done.out
     assert "| `billing` | 1.00 | 0.00 | −1.00 | worse, 12 broken |" in done.out
     assert "<summary>Newly broken: 12</summary>" in done.out
+    assert "| Case | Question | Was | Now | Category | Why |\n|---|---|---|---|---|---|\n" in done.out
+    assert (
+        "| `c0` | `Question 0?` | `Answer to Question 0?` | `No idea.` | `billing` | `exact 1.00 → 0.00` |" in done.out
+    )
     assert "Exit code 1." in done.out
 
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_eval.cli.options import cut_at_word, width_of
+from cortex_eval.cli.options import cut_at_word
+from cortex_eval.reports import width_of
 
 
 @pytest.mark.parametrize(

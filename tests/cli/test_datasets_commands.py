@@ -84,6 +84,22 @@ def test_validate_says_each_mistake_with_its_place_on_stderr(folder):
     assert "gone.jsonl" in gone.err
 
 
+def test_a_misspelt_column_is_told_by_validate_import_and_run_and_changes_no_exit_code(clinic):
+    project = clinic(reply={"text": "So."})
+    project.write("cases.csv", "question,anser\nWhy?,So.\n")
+    note = "cases.csv: the column 'anser' is not known and is kept as metadata. Did you mean 'answer'?"
+
+    checked = project.cortex("datasets", "validate", "cases.csv")
+    ran = project.cortex("run", "--dataset", "cases.csv", "--json")
+    imported = project.cortex("datasets", "import", "cases.csv", "--name", "other")
+
+    assert checked.code == imported.code == 0
+    assert note in checked.err.splitlines()
+    assert "No case says what is expected" in checked.err
+    assert note in imported.err.splitlines()
+    assert any(each.endswith(note) for each in ran.json["notes"])
+
+
 def test_DU20_text_is_shown_and_sent_byte_for_byte(clinic):
     project = clinic(reply={"text": "ok"})
     texts = ["{{7*7}}", "${HOME}", "<script>alert(1)</script>", "=1+1", "$(touch owned)", "{input}"]

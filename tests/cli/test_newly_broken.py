@@ -122,6 +122,29 @@ def test_terminal_page_comment_and_plan_have_one_set_of_numbers(told):
     assert f"a drop of the pass rate by less than {round(100 * float(seen))} points cannot" in words(told["planned"])
 
 
+def test_cases_without_ids_are_named_with_their_question_in_the_verdict_and_on_the_page(tmp_path):
+    long = "fines for a book that came back late because of the snow?"
+    with ScriptedService.in_thread(right) as bot:
+        folder = project(tmp_path, bot)
+        asked = ["hours 1?", "fines 1?", long]
+        rows = [{"input": each, "expected": {"answer": f"Answer to {each}"}} for each in asked]
+        folder.write("cases.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        folder.cortex("run")
+        folder.cortex("baseline", "set", "latest")
+        bot.reply = without_fines
+        broken = folder.cortex("run")
+
+    assert re.search(r"[0-9a-f]{12} \(“fines 1\?”\)", words(broken))
+    assert re.search(r"[0-9a-f]{12} \(“fines for a book that came back late…”\)", words(broken))
+    assert max(map(len, broken.out.splitlines())) <= 80
+    page = max((tmp_path / "reports").rglob("*.html")).read_text("utf-8")
+    table = page.partition("<h2>Newly broken</h2>")[2].partition("</table>")[0]
+    for head in ("Question", "Reply before", "Reply now"):
+        assert f"<th scope=col>{head}</th>" in table
+    said = f"<td class=said>{long}</td><td class=said>Answer to {long}</td><td class=said>No idea.</td>"
+    assert said in table
+
+
 def test_what_may_be_chance_is_not_called_no_difference(told):
     doubtful, alike = told["compared"], told["alike"]
 

@@ -76,9 +76,23 @@ def test_show_failed_tells_what_was_asked_expected_and_replied(clinic):
         in text.out
     )
     assert max(map(len, text.out.splitlines())) <= 80
-    assert text.out.rstrip().splitlines()[-1].startswith("Run ")
+    (saved,) = [place for place, line in enumerate(text.out.splitlines()) if line.startswith("Run ")]
+    first = text.out.splitlines().index("c0  failed  0.00")
+    assert saved + 2 == first  # the cases are last: the summary does not push them out of sight
     assert text.code == 0
     assert {row["case_id"] for row in rows} == {"c0", "c1", "c2", "c3"}
+
+
+def test_show_failed_says_that_no_case_failed(clinic):
+    project = clinic()
+    project.cortex("run")
+
+    whole = project.cortex("runs", "show", "latest", "--failed")
+    one = project.cortex("runs", "show", "latest", "--failed", "--case", "c1")
+
+    assert whole.code == one.code == 0
+    assert whole.out.endswith("\n\nNo case failed.\n")
+    assert one.out == "None of these cases failed.\n"
 
 
 def test_show_failed_tells_blank_replies_and_cuts_long_ones_between_words(clinic):
@@ -109,7 +123,7 @@ def test_show_replies_tells_what_came_of_cases_that_passed_too(clinic):
     unknown = project.cortex("runs", "show", "latest", "--case", "c11")
 
     assert "replied" not in plain
-    assert text.endswith(plain)
+    assert text.startswith(plain)
     assert text.count("  replied     Answer to Question") == 4
     assert "  intent      help\n  confidence  0.90\n" in text
     assert max(map(len, text.splitlines())) <= 80

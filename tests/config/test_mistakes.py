@@ -83,6 +83,15 @@ suites: {s: {dataset: d, scorers: [exact, {regex: {pattern: 'a('}}, {exact2: {ki
     ]
 
 
+@pytest.mark.parametrize("suite", ["{dataset: d}", "{dataset: d, scorers: [safty]}", "{dataset: d, scorers: [exact]}"])
+def test_a_block_of_metrics_that_no_scorer_reads_is_told_once(tmp_path, suite):
+    text = BOT + "metrics:\n  safty: {critical: true}\nsuites:\n  s: " + suite + "\n"
+
+    assert problems_of(tmp_path, text, suite="s") == [
+        "cortex.yaml:4: metrics.safty: there is no scorer 'safty'. Did you mean 'safety'?"
+    ]
+
+
 def test_a_mistake_in_the_included_metrics_names_that_file(tmp_path):
     (tmp_path / "metrics_config.yaml").write_text(
         "# scorers\nmetrics:\n  exact: {weight: much}\n  passing_threshold: ${HOW_MUCH}\n"

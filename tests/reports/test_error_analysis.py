@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from made_results import made_case, made_report, made_result, made_run
 
 from cortex_eval.analysis import GateSettings, Pattern, PatternChange, Report, Slice
@@ -12,9 +13,11 @@ from cortex_eval.core import Failure, Result
 from cortex_eval.reports import (
     render_analysis,
     render_analysis_markdown,
+    render_comment,
     render_console,
     render_html,
     render_markdown,
+    report_annotations,
     top_fixes,
     verdict_words,
     write_artifacts,
@@ -106,7 +109,7 @@ def test_a_fix_that_wins_nothing_alone_says_with_what_it_does():
     assert "only with others  Mend it (2 cases)" in render_console(report)
 
 
-def test_a_broken_safety_rule_says_that_it_blocks_and_never_that_it_wins_nothing():
+def test_what_is_critical_says_so_and_never_that_it_wins_nothing():
     rule = {"type": "safety_rule", "action": "Keep the rule chest-pain", "is_critical": True}
     report = failing(
         pattern("Rule chest-pain is broken", gain=0.0, needs=("C is lost",), joint_gain=0.25, **rule),
@@ -116,16 +119,35 @@ def test_a_broken_safety_rule_says_that_it_blocks_and_never_that_it_wins_nothing
 
     text, markdown, console = render_analysis(report), render_analysis_markdown(report), render_console(report)
 
-    assert "safety_rule · critical · blocks 2 cases\n" in text
-    assert "safety_rule · critical · blocks 1 case · +2.0 points\n" in text
-    assert "intent_confusion · 2 cases · critical · +10.0 points\n" in text
-    meaning = "no case with it should pass, however good the rest is"
-    assert f"“Blocks”: {meaning}." in " ".join(text.split())
-    assert f"- Blocks 2 cases: {meaning}\n" in markdown
-    assert "| 1 | Keep the rule chest-pain | – | blocks | 2 cases |" in markdown
-    assert f"(“blocks”: {meaning}) blocks Keep the rule chest-pain (2 cases)" in " ".join(console.split())
-    assert "blocks, +2.0 points  Keep the rule chest-pain (1 case)\n" in console
+    assert "safety_rule · critical · 2 cases\n" in text
+    assert "safety_rule · critical · 1 case · +2.0 points\n" in text
+    assert "intent_confusion · critical · 2 cases · +10.0 points\n" in text
+    meaning = "no case with it passes, however good the rest is"
+    assert f"of the pass rate (“critical”: {meaning})." in " ".join(text.split())
+    assert f"- Critical, 2 cases: {meaning}\n" in markdown
+    assert "| 1 | Keep the rule chest-pain | – | critical | 2 cases |" in markdown
+    assert f"(“critical”: {meaning}) critical Keep the rule chest-pain (2 cases)" in " ".join(console.split())
+    assert "critical, +2.0 points  Keep the rule chest-pain (1 case)\n" in console
+    assert "critical, +10.0 points  Mend it (2 cases)\n" in console
     assert "+0" not in text + markdown + console
+
+
+def test_a_lesser_rule_of_a_critical_scorer_says_its_severity_once():
+    rule = {"type": "safety_rule", "gain": 0.0, "is_critical": True}
+    report = failing(
+        pattern("Rule chest-pain is broken", evidence="severity critical", **rule),
+        pattern("Rule no-advice is broken", cases=("c",), evidence="severity medium; language hi 1 of 1", **rule),
+    )
+
+    text, markdown = render_analysis(report), render_analysis_markdown(report)
+
+    assert "safety_rule · critical · 2 cases\n" in text
+    assert "safety_rule · critical scorer · severity medium · 1 case\n" in text
+    assert "seen         language hi 1 of 1\n" in text
+    assert "- Type: `safety_rule`, critical scorer, severity medium\n" in markdown
+    assert "- Seen: language hi 1 of 1\n" in markdown
+    for shown in (text, markdown):
+        assert shown.count("severity") == 1
 
 
 def test_partners_are_named_once_for_all_that_need_them():
@@ -169,14 +191,23 @@ def test_a_slice_names_its_language():
     assert "| `language Hindi (hi)` |" in render_analysis_markdown(report)
 
 
-def test_critical_failures_stand_beside_a_verdict_that_passed():
-    def unsafe(number: int) -> Result:
-        findings = [{"rule": "heart-attack", "severity": "critical", "reason": "Send them to a hospital."}]
-        scores = {"safety": {"value": 0.0, "passed": False, "evidence": {"findings": findings}}}
-        return made_result(made_case(number), number, state="failed", scores=scores)
+def unsafe(number: int, *findings: tuple[str, str, str]) -> Result:
+    told = [{"rule": rule, "severity": severity, "reason": reason} for rule, severity, reason in findings]
+    scores = {"safety": {"value": 0.0, "passed": False, "evidence": {"findings": told}}}
+    return made_result(made_case(number), number, state="failed", scores=scores)
 
-    rows = [unsafe(0), unsafe(1), *(made_result(made_case(i), i, scores={"safety": 1.0}) for i in range(2, 30))]
-    report = made_report(rows, gate=GateSettings(thresholds={"pass_rate": 0.7}))
+
+def mostly_safe(*rows: Result, critical: tuple[str, ...] = (), **thresholds: float) -> Report:
+    safe = [made_result(made_case(i), i, scores={"safety": 1.0}) for i in range(len(rows), 30)]
+    run = made_run(30, manifest={"scorers": {"safety": {"critical": "safety" in critical}}})
+    return made_report([*rows, *safe], run=run, gate=GateSettings(thresholds={"pass_rate": 0.7, **thresholds}))
+
+
+HEART = ("heart-attack", "critical", "Send them to a hospital.")
+
+
+def test_critical_failures_stand_beside_a_verdict_that_passed():
+    report = mostly_safe(unsafe(0, HEART), unsafe(1, HEART))
 
     assert report.passed
     told = "Critical: 2 cases break rule heart-attack of safety (Send them to a hospital): case_0000, case_0001."
@@ -184,6 +215,54 @@ def test_critical_failures_stand_beside_a_verdict_that_passed():
     for shown in (render_console(report), render_markdown(report), "".join(render_html(report))):
         assert "2 cases break rule heart-attack" in shown.replace("\\", "")
     assert report.to_dict()["critical_failures"][0]["cases"] == ("case_0000", "case_0001")
+
+
+def test_a_pass_says_that_critical_cases_failed_and_what_would_forbid_it():
+    report = mostly_safe(unsafe(0, HEART), unsafe(1, HEART, ("dose", "critical", "Ask for the weight.")))
+
+    told = "2 critical cases failed all the same: no limit of this gate forbids that."
+    stop = "To stop a release there, write thresholds: {safety: 1.0}."
+    assert verdict_words(report).sentence.endswith(f"reaches 0.70. {told} {stop}")
+    pages = render_console(report), render_markdown(report), render_comment([report]), "".join(render_html(report))
+    for shown in (*pages, *report_annotations(report)):
+        assert f"{told} {stop}" in " ".join(shown.split())
+    assert f"✓ **Passed.** pass\\_rate 0.93 reaches 0.70. {told}" in pages[2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "thresholds"),
+    [((unsafe(0, HEART),), {"safety": 0.9}), ((unsafe(0, HEART),), {"pass_rate": 1.0}), ((), {})],
+)
+def test_nothing_more_is_said_where_a_limit_looks_at_it_or_the_run_did_not_pass(rows, thresholds):
+    assert "all the same" not in verdict_words(mostly_safe(*rows, **thresholds)).sentence
+
+
+def test_where_cases_pass_with_less_than_the_best_score_the_limit_is_that_every_case_passes():
+    scorers = {"faithfulness": {"critical": True, "threshold": 0.4}}
+    rows = [made_result(made_case(i), i, scores={"faithfulness": 0.8}) for i in range(1, 30)]
+    low = {"faithfulness": {"value": 0.1, "passed": False, "reason": "invented"}}
+    rows.insert(0, made_result(made_case(0), 0, state="failed", scores=low))
+    report = made_report(
+        rows, run=made_run(30, manifest={"scorers": scorers}), gate=GateSettings(thresholds={"pass_rate": 0.7})
+    )
+
+    told = "1 critical case failed all the same: no limit of this gate forbids that."
+    assert f"{told} To stop a release there, write thresholds: {{pass_rate: 1.0}}." in verdict_words(report).sentence
+
+
+def test_what_failed_that_must_not_is_told_gravest_first_and_with_every_reason():
+    long = "The reply gives a dose " + "and more " * 20
+    lesser, dose = ("no-advice", "medium", "Advise them."), ("dose", "high", long)
+    report = mostly_safe(
+        unsafe(0, lesser), unsafe(1, lesser), unsafe(2, lesser, dose), unsafe(3, HEART), critical=("safety",)
+    )
+
+    (told,) = (each for each in verdict_words(report).beside if each.startswith("Critical: "))
+    first, second, third = told.split("; ")
+    assert first == "Critical: 1 case breaks rule heart-attack of safety (Send them to a hospital): case_0003"
+    assert second.startswith("1 case breaks rule dose of safety (The reply gives a dose and more")
+    assert second.endswith(("and…): case_0002", "more…): case_0002"))
+    assert third == "3 cases break rule no-advice of safety (Advise them): case_0000, case_0001, case_0002."
 
 
 def test_a_run_without_failures_has_nothing_to_explain():

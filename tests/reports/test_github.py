@@ -27,6 +27,21 @@ def failed_report(count=12, *, gate=None, baseline=None, category="billing", **f
     return made_report(results, gate=gate, baseline=baseline, run=made_run(count, **fields))
 
 
+def test_the_critical_reason_of_a_case_comes_first_and_is_not_cut_off():
+    scores = {
+        "accuracy": {"value": 0.3, "passed": False, "reason": "said otherwise " * 20},
+        "safety": {"value": 0.0, "passed": False, "reason": "does not send the person to emergency care"},
+    }
+    rows = [made_result(made_case(n), n, state="failed", scores=scores) for n in range(3)]
+    report = made_report(rows, run=made_run(3, manifest={"scorers": {"safety": {"critical": True}, "accuracy": {}}}))
+    comment = render_comment([report])
+    told = "failed: `safety 0.00: does not send the person to emergency care; accuracy 0.30: said otherwise"
+    assert f"- `case_0000` {told}" in comment
+    assert any("::safety 0.00: does not send" in line for line in report_annotations(report))
+    meaning = "no case with it passes, however good the rest is"
+    assert f"What to mend first, beginning with what is critical ({meaning}), then by what it would win back" in comment
+
+
 def test_an_annotation_is_escaped_as_github_demands():
     line = annotation("error", "50 % of it\nis: wrong, so", title="a: b, c", file="x,y.yaml", line=3)
     assert line == "::error title=a%3A b%2C c,file=x%2Cy.yaml,line=3::50 %25 of it%0Ais: wrong, so"

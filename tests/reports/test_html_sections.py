@@ -46,12 +46,12 @@ def test_the_fixes_come_before_the_tables_with_what_they_win_back():
     assert "2 more patterns" in text
 
 
-def test_a_broken_safety_rule_says_how_many_cases_it_blocks_and_not_that_mending_it_wins_nothing():
+def test_what_is_critical_says_how_many_cases_fail_by_it_and_not_that_mending_it_wins_nothing():
     rule = _pattern(type="safety_rule", title="Rule heart-attack of safety is broken", gain=0.0, is_critical=True)
     text = _page(replace(full_report(12), patterns=(rule, _pattern())))
     fixes = text[text.index("<h2>Fix these first") : text.index("<h2>By category")]
-    assert '<div class="gain blocks">2<span>blocked</span></div>' in fixes
-    assert "Blocked: no case with it should pass, however good the rest is." in fixes
+    assert '<div class="gain critical">2<span>cases</span></div>' in fixes
+    assert "Critical: no case with it passes, however good the rest is." in fixes
     assert ">0<span>points" not in fixes
 
 

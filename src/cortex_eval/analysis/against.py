@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from cortex_eval.analysis.cases import CaseFigures, case_figures
-from cortex_eval.analysis.changes import Changes, case_changes
+from cortex_eval.analysis.changes import Changes, ReadAt, case_changes, with_words
 from cortex_eval.analysis.compare import Baseline, Figures, compare_with_baseline, regression
 from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.held import Held
@@ -29,10 +29,12 @@ def hold_against(
     settings: GateSettings,
     *,
     left_out: Collection[str] = (),
+    read_at: ReadAt | None = None,
 ) -> tuple[Held, ...]:
     """What a run is worth beside its baseline and, where there is one, the anchor; cases left out decide nothing.
 
     The results are read once more where the cases of the baseline are known; all that is tested is adjusted together.
+    With `read_at`, the first cases that changed have what was asked and replied.
     """
     pasts = [baseline, *([baseline.anchor] if baseline.anchor is not None else [])]
     with_cases = [each for each in pasts if each.stored is not None]
@@ -42,13 +44,14 @@ def hold_against(
         now = _without(case_figures(open_results()), left_out)
         for each in with_cases:
             was = _without(_cases_of(each, run), left_out)
-            changes[id(each)] = case_changes(same_cases(was, now), directions_of(was, now))
+            found = case_changes(same_cases(was, now), directions_of(was, now))
+            changes[id(each)] = _told(found, each, read_at)
             if _wants_pairs(run, each, settings):
                 paired[id(each)] = (was, now, _compare(was, now, figures, settings))
-        both = [found for *_, found in paired.values()]
+        both = [compared for *_, compared in paired.values()]
         if len(both) > 1 and all(each.cases for each in both):
-            for key, found in zip(paired, adjusted_together(both), strict=True):
-                paired[key] = (*paired[key][:2], found)
+            for key, compared in zip(paired, adjusted_together(both), strict=True):
+                paired[key] = (*paired[key][:2], compared)
     return tuple(
         replace(
             _hold(run, figures, each, settings, paired.get(id(each))),
@@ -57,6 +60,11 @@ def hold_against(
         )
         for each in pasts
     )
+
+
+def _told(changes: Changes, past: Baseline, read_at: ReadAt | None) -> Changes:
+    before = past.stored.read_at if past.stored is not None else None
+    return changes if before is None or read_at is None else with_words(changes, before, read_at)
 
 
 def _wants_pairs(run: RunRecord, past: Baseline, settings: GateSettings) -> bool:
@@ -75,8 +83,7 @@ def is_sample(run: RunRecord) -> bool:
 
 def _cases_of(past: Baseline, run: RunRecord) -> Cases:
     assert past.stored is not None, "asked only of one that is in the store"
-    earlier, read = past.stored
-    return case_figures(read(earlier.dataset.version != run.dataset.version))
+    return case_figures(past.stored.read(past.stored.run.dataset.version != run.dataset.version))
 
 
 def _without(cases: Cases, left_out: Collection[str]) -> Cases:

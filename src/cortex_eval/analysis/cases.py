@@ -25,6 +25,8 @@ class CaseFigures:
     case_id: str
     cluster: str
     """Its `cluster_id`, else its own id: the turns of a conversation are never independent of each other."""
+    ordinal: int = 0
+    """Its place in the dataset of its run."""
     category: str | None = None
     tier: int | None = None
     language: str | None = None
@@ -92,6 +94,7 @@ def _figures(rows: list[Result], critical_scorers: Collection[str]) -> CaseFigur
     return CaseFigures(
         case_id=first.case_id,
         cluster=first.cluster_id if first.cluster_id is not None else first.case_id,
+        ordinal=first.ordinal,
         category=first.category,
         tier=first.tier,
         language=first.language,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from cortex_eval.analysis.cases import CaseFigures
-from cortex_eval.core import Direction
+from cortex_eval.core import Direction, Reply, Result, redact
 
 Pair = tuple[CaseFigures, CaseFigures]
 History = Sequence[Sequence[Mapping[str, CaseFigures]]]
 """Groups of runs, each group of one unchanged system: within it the verdicts of a case should agree."""
+ReadAt = Callable[[Sequence[int]], Iterable[Result]]
+"""The results of one run, with their cases, of the cases at these places of its dataset."""
+WITH_WORDS = 60
+"""Cases of each list of which is read what was asked and replied."""
+_STATED = ("intent", "label", "tool", "transcript")
 _REASONS = 3
 _SAME = 1e-9
 
@@ -33,6 +38,14 @@ class CaseChange:
     """Of the later run: critical scorers that it fails, and scorers that found a rule of severity critical broken."""
     is_grave: bool = False
     """It is tagged `critical`, or breaks a rule of severity critical in one of the runs."""
+    ordinal_a: int = 0
+    ordinal_b: int = 0
+    """Its place in the dataset of each run."""
+    question: str | None = None
+    """What was asked, at the turn that changed; None: not read."""
+    reply_before: str | None = None
+    reply_after: str | None = None
+    """What was replied there in each run; None: not read, or there was no answer."""
 
 
 class BrokenCategory(NamedTuple):
@@ -95,6 +108,65 @@ def case_changes(pairs: Sequence[Pair], directions: Mapping[str, Direction], his
     )
 
 
+def with_words(changes: Changes, read_a: ReadAt, read_b: ReadAt) -> Changes:
+    """The same with what was asked and replied in the first cases of each list; only these are read."""
+    lists = (changes.newly_broken, changes.newly_fixed, changes.flaky, changes.newly_in_error)
+    shown = [each for found in lists for each in found[:WITH_WORDS]]
+    if not shown:
+        return changes
+    a = _by_ordinal(read_a(sorted({each.ordinal_a for each in shown})))
+    b = _by_ordinal(read_b(sorted({each.ordinal_b for each in shown})))
+
+    def told(found: tuple[CaseChange, ...]) -> tuple[CaseChange, ...]:
+        first = (_with_words(each, a.get(each.ordinal_a, []), b.get(each.ordinal_b, [])) for each in found[:WITH_WORDS])
+        return (*first, *found[WITH_WORDS:])
+
+    broken, fixed, flaky, in_error = map(told, lists)
+    return changes._replace(newly_broken=broken, newly_fixed=fixed, flaky=flaky, newly_in_error=in_error)
+
+
+def _by_ordinal(results: Iterable[Result]) -> dict[int, list[Result]]:
+    found: dict[int, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.ordinal, []).append(result)
+    return found
+
+
+def _with_words(change: CaseChange, before: Sequence[Result], after: Sequence[Result]) -> CaseChange:
+    """Of the first turn that failed now, else then, else that had no answer: that is the one to look at."""
+    rows = [*after, *before]
+    if not rows:
+        return change
+    looked_at = next((row for row in rows if row.passed is False), None)
+    looked_at = looked_at or next((row for row in rows if row.state != "passed"), rows[0])
+    was, now = (_of_turn(found, looked_at) for found in (before, after))
+    with_stated = was is not None and now is not None and was.text.strip() == now.text.strip()
+    return replace(
+        change,
+        question=redact(looked_at.case.input),
+        reply_before=_said(was, with_stated=with_stated),
+        reply_after=_said(now, with_stated=with_stated),
+    )
+
+
+def _of_turn(rows: Sequence[Result], looked_at: Result) -> Reply | None:
+    """The reply of a run at that turn: the very one that is looked at, else that of the first repeat with one."""
+    if any(row is looked_at for row in rows):
+        return looked_at.reply
+    return next((row.reply for row in rows if row.turn == looked_at.turn and row.reply_json), None)
+
+
+def _said(reply: Reply | None, *, with_stated: bool) -> str | None:
+    """The text; where it shows no difference, with what else the reply states."""
+    if reply is None:
+        return None
+    stated = ", ".join(f"{name}: {value}" for name in _STATED if (value := getattr(reply, name)) is not None)
+    text = reply.text.strip()
+    if not stated or (text and not with_stated):
+        return redact(text)
+    return redact(f"{text} ({stated})" if text else stated)
+
+
 def _broken_categories(pairs: Sequence[Pair]) -> tuple[BrokenCategory, ...]:
     passed = Counter(b.category for a, b in pairs if a.verdict is True)
     broken = Counter(b.category for a, b in pairs if a.verdict is True and b.verdict is False)
@@ -123,6 +195,8 @@ def _change(a: CaseFigures, b: CaseFigures, why: str, *, is_flaky: bool) -> Case
         fails_critical=tuple(sorted(b.fails_critical)),
         is_grave=a.is_grave or b.is_grave,
         is_flaky=is_flaky,
+        ordinal_a=a.ordinal,
+        ordinal_b=b.ordinal,
     )
 
 

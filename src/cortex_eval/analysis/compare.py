@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ class StoredRun(NamedTuple):
     run: RunRecord
     read: Callable[[bool], Iterable[Result]]
     """Its results, case by case; with their cases or without."""
+    read_at: Callable[[Sequence[int]], Iterable[Result]] | None = None
+    """Those of the cases at these places of its dataset, with their cases; None: what was said is not told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

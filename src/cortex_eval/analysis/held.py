@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,12 +12,16 @@ from cortex_eval.analysis.numbers import TOLERANCE, apart, chance, number, round
 from cortex_eval.analysis.verdict import BaselineLabel, Change, Check, Regression, SecondLook
 
 if TYPE_CHECKING:  # a run without a baseline has nothing to compare
-    from cortex_eval.analysis.changes import BrokenCategory, Changes
+    from cortex_eval.analysis.changes import BrokenCategory, CaseChange, Changes
     from cortex_eval.analysis.paired import Comparison, PairedMetric
 
 NAMED = 3
 """Metrics, and cases, that a sentence names; the rest are counted."""
 MAY_BE_CHANCE = ", which may be chance"
+MADE_ID = re.compile("[0-9a-f]{12}")
+"""The id of a case that came without one, made of its content: it tells a reader nothing."""
+WORDS_SHOWN = 40
+"""Characters of the question of such a case."""
 _FIRST = ("pass_rate", "overall_score")
 """Metrics that people know best: what can be seen is told of these, where it is to be told of one."""
 
@@ -161,7 +166,20 @@ def broken_words(changes: Changes, against: str) -> str:
     rest = len(changes.broken_categories) - NAMED
     more = f" and {rest} more {'category' if rest == 1 else 'categories'}" if rest > 0 else ""
     where = f", {', '.join(parts)}{more}" if parts else ""
-    return f"{cases} now{where}: {_listed([each.case_id for each in changes.newly_broken])}"
+    named = ", ".join(map(_case_name, changes.newly_broken[:NAMED]))
+    return f"{cases} now{where}: {named}{_more(changes.newly_broken)}"
+
+
+def _case_name(change: CaseChange) -> str:
+    """The id; one that was made of the content with the first words of the question."""
+    if not change.question or not MADE_ID.fullmatch(change.case_id):
+        return change.case_id
+    words = " ".join(change.question.split())
+    if len(words) > WORDS_SHOWN:
+        begun = words[: WORDS_SHOWN - 1]
+        whole = begun.rpartition(" ")[0]
+        words = f"{whole if 2 * len(whole) > len(begun) else begun}…"  # not every language parts its words
+    return f"{change.case_id} (“{words}”)"
 
 
 def _broken_part(part: BrokenCategory) -> str:

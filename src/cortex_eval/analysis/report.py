@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from cortex_eval.analysis.classification import Classified
+from cortex_eval.analysis.commonest import commonest_error
 from cortex_eval.analysis.confidence import Confidence
 from cortex_eval.analysis.coverage import Coverage
 from cortex_eval.analysis.expectations import Expectation
@@ -223,7 +224,8 @@ class Report:
         totals, score = self.totals, self.metrics.get("overall_score")
         parts = [f"{totals.passed} of {totals.cases} {'case' if totals.cases == 1 else 'cases'} passed"]
         if totals.errors:
-            parts.append(f"{totals.errors} in error")
+            why = commonest_error(self.error_kinds, self.error_messages)
+            parts.append(f"{totals.errors} in error" + (f" ({why})" if why else ""))
         if score is not None:
             interval = "" if score.low is None else f" [{score.low:.2f}, {score.high:.2f}]"
             parts.append(f"overall_score {score.mean:.2f}{interval}")

@@ -65,8 +65,8 @@ class Weights(NamedTuple):
 
 
 def selection_notes(run: RunRecord, weights: Weights | None) -> tuple[str, ...]:
-    """What a reader should know of how the cases were chosen, and of what was not asked anew."""
-    notes = []
+    """What a reader should know of the dataset, of how the cases were chosen, and of what was not asked anew."""
+    notes: list[str] = [*run.manifest.get("dataset_notes", ())]
     chosen: Mapping[str, Any] = run.manifest.get("selection") or {}
     if weights is not None:
         missed = [name or "(none)" for name, each in chosen["strata"].items() if not each["chosen"]]

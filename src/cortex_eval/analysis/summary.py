@@ -27,6 +27,7 @@ from cortex_eval.core import Direction, Result, RunRecord
 from cortex_eval.stats import BOOTSTRAP_LIMIT, estimate, percentile
 
 if TYPE_CHECKING:
+    from cortex_eval.analysis.changes import ReadAt
     from cortex_eval.analysis.parallel import Parity
 
 NO_GROUP = "(none)"
@@ -45,12 +46,13 @@ def summarise(
     second_looks: tuple[SecondLook, ...] = (),
     is_partial: bool = False,
     sums: Sums | None = None,
+    read_at: ReadAt | None = None,
 ) -> Report:
     """The report of a run, in one pass over its results; nothing but numbers is held while reading.
 
     `sums` is what they add up to, if that is known. Only where cases are parallel to others, or are compared one by one
     with those of the baseline, are the results read a second time. `second_looks` are the critical cases that were
-    asked again.
+    asked again. `read_at` reads the few cases of which is told what was said before and now.
     """
     if sums is None:
         sums = Sums(run, gate)
@@ -72,7 +74,7 @@ def summarise(
     coverage = collected.coverages.summed()
     hallucination, latency = sums.hallucinations.summed(), _latency(collected)
     figures = Figures(metrics=metrics, overall=overall, categories=categories, category_metrics=category_metrics)
-    held = _held_against(run, open_results, figures, baseline, gate, quarantine)
+    held = _held_against(run, open_results, figures, baseline, gate, quarantine, read_at)
     against, anchor = next(iter(held), None), next((each for each in held if each.is_anchor), None)
     evidence = Evidence(
         totals=totals,
@@ -149,12 +151,13 @@ def _held_against(
     baseline: Baseline | None,
     gate: GateSettings,
     quarantine: Quarantine,
+    read_at: ReadAt | None,
 ) -> tuple[Held, ...]:
     if baseline is None:
         return ()
     from cortex_eval.analysis.against import hold_against  # with all that compares case by case
 
-    return hold_against(run, open_results, figures, baseline, gate, left_out=quarantine.entries)
+    return hold_against(run, open_results, figures, baseline, gate, left_out=quarantine.entries, read_at=read_at)
 
 
 def _parity(results: Iterable[Result]) -> tuple[Parity, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from cortex_eval.analysis.cases import CaseFigures, case_figures
-from cortex_eval.analysis.changes import CaseChange
+from cortex_eval.analysis.changes import CaseChange, with_words
 from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.paired import Comparison, PairedMetric, compare_cases, judge_together
 from cortex_eval.analysis.quarantine import Quarantine
@@ -19,6 +20,8 @@ VersusVerdict = Literal[
 ]
 ReadResults = Callable[[RunRecord, bool], Iterable[Result]]
 """The results of a run, case by case; with their cases or without."""
+ReadSome = Callable[[RunRecord, Sequence[int]], Iterable[Result]]
+"""The same of the cases at these places of its dataset, with their cases."""
 EARLIER_RUNS = 3
 """Of the same system, that are looked at for flaky cases."""
 _LESS_IS_BETTER = ("latency_ms", "llm_usage_rate")
@@ -82,13 +85,19 @@ class Versus:
 
 
 def compare_runs(
-    runs: Sequence[RunRecord], read: ReadResults, *, gate: GateSettings, earlier: Sequence[RunRecord] = ()
+    runs: Sequence[RunRecord],
+    read: ReadResults,
+    *,
+    gate: GateSettings,
+    earlier: Sequence[RunRecord] = (),
+    read_some: ReadSome | None = None,
 ) -> Versus:
     """Every run after the first against the first, two-sided, with Holm's adjustment over all of it.
 
     `gate` says how much worse a metric may get and at which level. Among `earlier` runs, those of a system that states
     the same version, on the same dataset, show which cases are flaky. Cases that the gate has in
-    quarantine, at the time of the last run, are in none of the figures.
+    quarantine, at the time of the last run, are in none of the figures. With `read_some`, the first cases of each list
+    have what was asked and replied.
     """
     first, *others = runs
     aside = Quarantine(gate.quarantine, runs[-1])
@@ -107,13 +116,25 @@ def compare_runs(
                 f"Runs {first.id} and {run.id} have no case in common, so there is nothing to compare: "
                 f"{first.dataset.name} and {run.dataset.name}."
             )
-        comparisons.append(found)
+        comparisons.append(_told(found, first, run, read_some) if read_some else found)
         notes += _notes(first, run, found, _label(place))
     return Versus(
         runs=tuple(runs),
         comparisons=adjusted_together(comparisons) if len(others) > 1 else tuple(comparisons),
         notes=(*_states(runs), *notes, *_set_aside(aside)),
         level=gate.level,
+    )
+
+
+def _told(found: Comparison, first: RunRecord, run: RunRecord, read_some: ReadSome) -> Comparison:
+    """The comparison with what was said in the cases that changed."""
+    told = with_words(found.changes, partial(read_some, first), partial(read_some, run))
+    return replace(
+        found,
+        newly_broken=told.newly_broken,
+        newly_fixed=told.newly_fixed,
+        flaky=told.flaky,
+        newly_in_error=told.newly_in_error,
     )
 
 
@@ -301,8 +322,9 @@ def _metric(metric: PairedMetric) -> dict[str, Any]:  # Any: JSON
 
 
 def _change(change: CaseChange) -> dict[str, Any]:  # Any: JSON
+    fields = {name: value for name, value in asdict(change).items() if name not in ("ordinal_a", "ordinal_b")}
     return {
-        **asdict(change),
+        **fields,
         "passes_a": list(change.passes_a),
         "passes_b": list(change.passes_b),
         "fails_critical": list(change.fails_critical),

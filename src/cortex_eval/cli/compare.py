@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from cortex_eval.analysis import compare_runs
-from cortex_eval.cli.options import advised, config_option, json_option, open_project, out, print_json
+from cortex_eval.cli.options import NamedChoice, advised, config_option, json_option, open_project, out, print_json
 from cortex_eval.cli.shown import gate_of, has_colour
 from cortex_eval.core import InputError
 from cortex_eval.reports import render_versus_console, render_versus_markdown
@@ -23,7 +23,7 @@ RUNS_LOOKED_AT = 100
     "-f",
     "--format",
     "form",
-    type=click.Choice(["text", "markdown"]),
+    type=NamedChoice(["text", "markdown"]),
     default="text",
     show_default=True,
     help="How the comparison is printed.",
@@ -46,6 +46,7 @@ def compare(run_ids: tuple[str, ...], form: Literal["text", "markdown"], config:
             lambda run, with_cases: store.results.read(run.id, with_cases=with_cases),
             gate=gate_of(runs[-1]),
             earlier=store.runs.all(limit=RUNS_LOOKED_AT),
+            read_some=lambda run, ordinals: store.results.read_at(run.id, ordinals),
         )
     if as_json:
         print_json(found.to_dict())

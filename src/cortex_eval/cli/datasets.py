@@ -105,6 +105,8 @@ def import_dataset(
         print_json({"name": name or file.name, "version": version, "cases": reader.cases})
     else:
         out(f"{name or file.name}: {counted(reader.cases, 'case')}, version {version[:8]}")
+        for note in reader.notes:
+            hint(note)
 
 
 @datasets.command()
@@ -202,6 +204,8 @@ def validate(file: Path, fields: tuple[str, ...], encoding: str | None, as_json:
             out(f"{file}: {counted(found.cases, 'case')}, version {found.version[:8]}")
         else:
             hint(f"{file}: {counted(len(found.problems), 'mistake')}.")
+        for note in found.notes:
+            hint(note)
     return 0 if found.ok else 4
 
 

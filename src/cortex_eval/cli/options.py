@@ -6,15 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
-from unicodedata import category, east_asian_width
 
 import click
 
 from cortex_eval.core import InputError, StorageError, redact, redact_bytes, to_json
-from cortex_eval.reports import visible
+from cortex_eval.reports import in_a_line, width_of
 
 if TYPE_CHECKING:  # its room is imported when it is needed
     from cortex_eval.config import Project
@@ -29,6 +29,25 @@ config_option = click.option(
 output_option = click.option(
     "--output-dir", type=click.Path(path_type=Path), help="Where reports go (default: output_dir of the project file)."
 )
+
+
+class NamedChoice(click.Choice[str]):
+    """One of some names; the error for another offers the one that is meant, also for a short form such as `md`."""
+
+    def get_invalid_choice_message(self, value: str, ctx: click.Context | None) -> str:
+        """What is wrong, the names that there are, and the nearest."""
+        names = [str(each) for each in self.choices]
+        near = get_close_matches(value, names, n=1, cutoff=0.6) or [
+            each for each in names if value and each[0] == value[0] and _is_within(value, each)
+        ]
+        said = super().get_invalid_choice_message(value, ctx)
+        return f"{said} Did you mean {near[0]!r}?" if near else said
+
+
+def _is_within(short: str, name: str) -> bool:
+    """Whether a name has these letters in this order."""
+    letters = iter(name)
+    return all(letter in letters for letter in short)
 
 
 class Opened(NamedTuple):
@@ -143,12 +162,7 @@ def print_json(value: object) -> None:
 
 def cut(text: str, width: int) -> str:
     """A text in one line of at most this width, with control and invisible characters as escapes."""
-    text = visible(" ".join(text.split()))
-    if width_of(text) <= width:
-        return text
-    while width_of(text) >= width:
-        text = text[:-1]
-    return text.rstrip() + "…"
+    return in_a_line(text, width)
 
 
 def cut_at_word(text: str, width: int) -> str:
@@ -159,15 +173,6 @@ def cut_at_word(text: str, width: int) -> str:
     kept = shown.removesuffix("…")
     before = kept.rpartition(" ")[0] if whole[len(kept)] != " " else kept
     return (before if 2 * len(before) > len(kept) else kept).rstrip(" ,;:([") + "…"
-
-
-def width_of(text: str) -> int:
-    """Columns that a text takes on a terminal: marks above and below a letter take none, wide letters two."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if category(each) in ("Mn", "Me", "Cf") else 2 if east_asian_width(each) in "WF" else 1 for each in text
-    )
 
 
 def counted(count: int, noun: str) -> str:

@@ -25,13 +25,12 @@ from cortex_eval.cli.options import (
     json_option,
     out,
     print_json,
-    width_of,
 )
 from cortex_eval.config import Project, append_item, dataset_of, load_project, remove_item
 from cortex_eval.core import InputError, did_you_mean
 from cortex_eval.manifest import read_rows
 from cortex_eval.past import Appearance, appearances_of
-from cortex_eval.reports import visible
+from cortex_eval.reports import visible, width_of
 from cortex_eval.storage import Store, now
 
 WIDTH = 80

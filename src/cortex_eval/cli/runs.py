@@ -9,6 +9,7 @@ import click
 
 from cortex_eval.analysis import Report
 from cortex_eval.cli.options import (
+    NamedChoice,
     advised,
     config_option,
     hint,
@@ -20,10 +21,8 @@ from cortex_eval.cli.options import (
     print_json,
 )
 from cortex_eval.cli.shown import (
-    ALL_RESULTS,
-    FAILED_RESULTS,
-    case_lines,
     check_cases,
+    print_cases,
     print_report,
     report_of,
     run_facts,
@@ -83,11 +82,10 @@ def show(run_id: str, failed: bool, replies: bool, cases: tuple[str, ...], confi
             rows = [row for row in document["results"] if not failed or row["state"] != "passed"]
             print_json({**document, "results": [row for row in rows if not cases or row["case_id"] in cases]})
             return
-        where = FAILED_RESULTS if failed else ALL_RESULTS
-        for line in case_lines(here.store, report, where=where, only=cases) if is_listed else ():
-            out(line)
-        if not cases or as_json:
+        if not cases:
             print_report(report, as_json=as_json, failed_are_shown=failed)
+        if is_listed:  # last, where a terminal shows them
+            print_cases(here.store, report, failed=failed, only=cases)
 
 
 @runs.command()
@@ -132,7 +130,7 @@ def delete(run_id: str, yes: bool, config: Path | None, as_json: bool) -> None:
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice([*FORMATS, "summary", "all"]),
+    type=NamedChoice([*FORMATS, "summary", "all"]),
     help="May be given again; summary puts several runs beside each other.",
 )
 @click.option("--dialect", type=click.Choice(["cortex", "seed003"]), default="cortex", show_default=True)

@@ -7,10 +7,11 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from cortex_eval import analysis, reports
-from cortex_eval.cli.options import advised, cut, cut_at_word, out, print_json, table, when, width_of
+from cortex_eval.cli.options import advised, cut, cut_at_word, out, print_json, table, when
 from cortex_eval.core import InputError, Reply, Result, RunRecord, to_json
 from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.storage import Store
@@ -87,7 +88,7 @@ def run_table(facts: Sequence[dict[str, Any]]) -> str:  # Any: JSON
     columns = [["id", *(each["id"] for each in facts)], ["2026-01-31 12:00"], outcomes]
     columns.append(["cases", *map(_cases, facts)])
     room = WIDTH - sum(max(map(len, column)) for column in columns) - 5 * len("  ")
-    widths = _shared(room, *(max(width_of(each[name]) for each in facts) for name in ("suite", "target")))
+    widths = _shared(room, *(max(reports.width_of(each[name]) for each in facts) for name in ("suite", "target")))
     rows = [
         [
             each["id"],
@@ -137,6 +138,19 @@ def check_cases(store: Store, record: RunRecord, wanted: Sequence[str]) -> None:
             every = advised(f"cortex runs show {record.id} --replies")
             hint = f"Did you mean {near[0]!r}?" if near else f"See them all: {every}"
             raise InputError(f"Run {record.id} has no case {case_id!r}. {hint}")
+
+
+def print_cases(store: Store, report: Report, *, failed: bool, only: Sequence[str] = ()) -> None:
+    """The cases of a run with what was said, on stdout: all, those that `failed`, or `only` some, whole."""
+    where = FAILED_RESULTS if failed else ALL_RESULTS
+    lines = case_lines(store, report, where=where, only=only)
+    first = next(lines, None)
+    if not only:
+        out("")  # the summary stands before them
+    if first is None and failed:
+        out("None of these cases failed." if only else "No case failed.")
+    for line in chain([first], lines) if first is not None else ():
+        out(line)
 
 
 def case_lines(store: Store, report: Report, *, where: str, only: Sequence[str] = ()) -> Iterator[str]:

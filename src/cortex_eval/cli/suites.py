@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_eval import reports
-from cortex_eval.cli.options import counted, width_of
+from cortex_eval.cli.options import counted
 from cortex_eval.config import Plan, Project, Request, make_plans, outline
 from cortex_eval.core import InputError, Problem
 
@@ -73,15 +73,15 @@ def suite_lines(made: Sequence[Report], exit_code: int) -> str:
     """Every suite with its verdict, its run and what to look at next, and whose the exit code is."""
     names = [_name(report, made) for report in made]
     words = [reports.verdict_words(report) for report in made]
-    wide, titles = max(map(width_of, names)), max(len(each.title) for each in words)
+    wide, titles = max(map(reports.width_of, names)), max(len(each.title) for each in words)
     lines = [f"{counted(len({report.run.suite for report in made}), 'suite')} run", ""]
     for name, each, report in zip(names, words, made, strict=True):
-        label = f"  {name}{' ' * (wide - width_of(name))}  "
+        label = f"  {name}{' ' * (wide - reports.width_of(name))}  "
         if wide > WIDEST_NAME:
             lines.append(f"  {name}")
             label = "    "
         label += f"{each.title.upper().ljust(titles)}  "
-        indent, told = " " * width_of(label), f"{reports.visible(each.sentence)} Run {report.run.id}."
+        indent, told = " " * reports.width_of(label), f"{reports.visible(each.sentence)} Run {report.run.id}."
         lines += _wrapped(told, label, indent)
         if few := reports.few_cases(report):
             lines += _wrapped(f"{few}.", indent, indent)

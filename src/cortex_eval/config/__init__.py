@@ -3,6 +3,7 @@
 from cortex_eval.config.build import make_plans
 from cortex_eval.config.document import Document, read_document
 from cortex_eval.config.edit import append_item, remove_item
+from cortex_eval.config.limits import RunOptions, read_options
 from cortex_eval.config.model import DEFAULT_OUTPUT, ProjectModel
 from cortex_eval.config.models import AsksModel, IsModel, named_model
 from cortex_eval.config.outward import address_at
@@ -24,6 +25,7 @@ __all__ = [
     "Project",
     "ProjectModel",
     "Request",
+    "RunOptions",
     "address_at",
     "append_item",
     "dataset_of",
@@ -33,6 +35,7 @@ __all__ = [
     "outline",
     "project_schema",
     "read_document",
+    "read_options",
     "remove_item",
     "resolved",
 ]

@@ -9,16 +9,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from cortex_eval.analysis import (
-    RUN_FIGURES,
-    SETTING_NAMES,
-    Allowance,
-    Expectations,
-    GateSettings,
-    Quarantined,
-    metric_name,
-)
+from cortex_eval.analysis import Allowance, Expectations, GateSettings, Quarantined
 from cortex_eval.config.document import Document
+from cortex_eval.config.limits import RATES, wrong_limit
 from cortex_eval.config.mistakes import NOT_SCORERS, read_block
 from cortex_eval.config.model import ExpectationsModel, ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
 from cortex_eval.config.models import AsksModel, budget_notes, give_model, unpriced_models
@@ -32,8 +25,6 @@ from cortex_eval.targets import Target, targets
 
 SEED_WEIGHTS = {"accuracy": 0.4, "relevance": 0.3, "safety": 0.2, "performance": 0.1}
 """Seed 000's scorers and weights, used when the project file names none."""
-RATES = ("pass_rate", "overall_score")
-"""Figures of every run that a gate may look at."""
 SEED_RULES = "./config/healthcare_rules.json"
 """The path in seed 000's block; the shipped rules stand in when no such file is there."""
 
@@ -251,6 +242,8 @@ def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _P
     if shared is None:
         return None
     kind = shared.kind or name
+    if kind not in scorers and path[0] == "metrics":
+        return None  # `unknown_scorers` has told it
     with problems.at(*path):
         settings = dict(shared.settings)
         if settings.get("healthcare_compliance_rules") == SEED_RULES and not (project.root / SEED_RULES).is_file():
@@ -303,7 +296,7 @@ def _gate(project: Project, name: str, suite: SuiteModel, request: Request, know
     problems = [
         project.document.problem((*path, "thresholds", metric), message)
         for metric, limit in thresholds.items()
-        if (message := _wrong_limit(metric, limit, known))
+        if (message := wrong_limit(metric, limit, known))
     ]
     problems += _wrong_expectations(project, path, model.expectations, known)
     problems += _wrong_quarantine(project, name, suite)
@@ -373,19 +366,5 @@ def _wrong_expectations(
         project.document.problem((*gate, "expectations", *scope, metric), message)
         for scope, limits in scopes
         for metric, limit in limits.items()
-        if (message := _wrong_limit(metric, limit, known, of=".".join(("gate.expectations", *map(str, scope)))))
+        if (message := wrong_limit(metric, limit, known, of=".".join(("gate.expectations", *map(str, scope)))))
     ]
-
-
-def _wrong_limit(metric: str, limit: float, scorer_names: Sequence[str], *, of: str = "gate.thresholds") -> str:
-    """What is wrong with a limit of the gate; empty when nothing is."""
-    known = list(dict.fromkeys((*scorer_names, *RATES, *SETTING_NAMES, *SETTING_NAMES.values(), *RUN_FIGURES)))
-    plain = metric.removeprefix("max_")
-    scorer, _, figure = plain.rpartition(".")
-    if metric_name(plain, known) not in known and not (scorer in scorer_names and figure in RUN_FIGURES):
-        if plain in scorers and plain not in SETTING_NAMES:
-            return f"{of}.{metric}: this suite has no scorer {plain!r}. It has: {', '.join(scorer_names)}."
-        return f"{of}.{metric}: there is no such figure. {did_you_mean(plain, known)}"
-    if not plain.endswith("_ms") and not 0 <= limit <= 1:
-        return f"{of}.{metric}: must be a number from 0 to 1 (0.9 for 90 %), not {limit:g}."
-    return ""

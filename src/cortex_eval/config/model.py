@@ -12,6 +12,10 @@ DEFAULT_OUTPUT = "reports/evaluation"
 
 Share = Annotated[float, Range(0, 1)]
 Amount = Annotated[float, Range(0, 1_000_000_000)]
+AT_ONCE = Range(1, 10_000)
+REPEATS = Range(1, 1_000)
+RETRIES = Range(0, 100)
+SECONDS = Range(0.001, 3600)
 
 
 def _key(description: str, default: Any = None, *, alias: str | None = None) -> Any:  # Any: as `dataclasses.field`
@@ -27,9 +31,9 @@ class ServiceModel:
 
     kind: str | None = _key("What it is; a service named like a kind is that kind.")
     version: str | int | float | None = _key("Of your service. Stated: replies may be cached.")
-    timeout_seconds: Annotated[float, Range(0.001, 3600)] | None = _key("Limit of one attempt; 120 when not given.")
-    connect_seconds: Annotated[float, Range(0.001, 3600)] = _key("Limit for reaching it.", 5.0)
-    idle_seconds: Annotated[float, Range(0.001, 3600)] | None = _key(
+    timeout_seconds: Annotated[float, SECONDS] | None = _key("Limit of one attempt; 120 when not given.")
+    connect_seconds: Annotated[float, SECONDS] = _key("Limit for reaching it.", 5.0)
+    idle_seconds: Annotated[float, SECONDS] | None = _key(
         "Limit without a byte from it; timeout_seconds when only that is given, else 30."
     )
     requests_per_minute: Annotated[float, Range(0.001, 1_000_000)] | None = _key("Calls are spaced to keep to this.")
@@ -41,8 +45,8 @@ class ServiceModel:
 class ExecutionModel:
     """How the run is carried out."""
 
-    max_concurrent_tests: Annotated[int, Range(1, 10_000)] = _key("Cases in flight at once.", 10)
-    retry_count: Annotated[int, Range(0, 100)] = _key("Further attempts after a failure.", 2)
+    max_concurrent_tests: Annotated[int, AT_ONCE] = _key("Cases in flight at once.", 10)
+    retry_count: Annotated[int, RETRIES] = _key("Further attempts after a failure.", 2)
     retry_delay_seconds: Annotated[float, Range(0, 3600)] = _key("Before the second attempt; then doubled.", 1.0)
     pause_limit_seconds: Annotated[float, Range(0, 1_000_000)] = _key("How long a dead target is waited for.", 600.0)
     engine: Literal["local", "ray"] = "local"
@@ -126,7 +130,7 @@ class SuiteModel:
     fields: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     quick: QuickModel = QuickModel()
-    repeat: Annotated[int, Range(1, 1_000)] = 1
+    repeat: Annotated[int, REPEATS] = 1
     passing_threshold: Share | None = None
     gate: GateModel | None = None
     quarantine: Sequence[QuarantineModel] = _key("Flaky cases that do not decide.", ())
@@ -139,7 +143,7 @@ class ModelModel:
     base_url: str | None = _key("Of another server than the provider's own.")
     model: str
     api_key: str | None = _key("When it is not in the provider's usual variable.")
-    timeout_seconds: Annotated[float, Range(0.001, 3600)] | None = _key("Limit of one attempt; 120 when not given.")
+    timeout_seconds: Annotated[float, SECONDS] | None = _key("Limit of one attempt; 120 when not given.")
     requests_per_minute: Annotated[float, Range(0.001, 1_000_000)] | None = _key("Calls are spaced to keep to this.")
     tokens_per_minute: Annotated[float, Range(1, 1_000_000_000)] | None = _key("Of all judges that use it.")
     prices: Mapping[str, Amount] | None = _key("US dollars per million tokens: input, output, cached_input.")

@@ -88,6 +88,15 @@ class CaseReader:
         return self._problems.listed()
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not wrong and yet may not be meant: names that are nearly known; complete once all is read."""
+        begin = f"{self._problems.file}: the" if self._problems.file else "The"
+        return tuple(
+            f"{begin} column {quoted(column)} is not known and is kept as metadata. Did you mean {near!r}?"
+            for column, near in self._shapes.misspelt().items()
+        )
+
+    @property
     def version(self) -> str:
         """The version of the cases handed over so far; that of the dataset once all is read."""
         return self._hash.version

@@ -12,7 +12,16 @@ from cortex_eval.core import did_you_mean
 from cortex_eval.datasets import values
 from cortex_eval.datasets.dialogue import is_dialogue, read_dialogue, read_messages
 from cortex_eval.datasets.draft import Draft
-from cortex_eval.datasets.names import ALSO_READ, BORROWED_IDS, CANONICAL, RANK, check_fields, nearest_asking, offer
+from cortex_eval.datasets.names import (
+    ALSO_READ,
+    BORROWED_IDS,
+    CANONICAL,
+    RANK,
+    check_fields,
+    nearly_known,
+    nothing_asks,
+    offer,
+)
 from cortex_eval.datasets.problems import MAX_COLUMNS, Mistake, Problems, quoted
 
 _MAX_PLANS = 1000
@@ -121,6 +130,11 @@ class Shapes:
                 message = f"fields names {column!r} for {field}, which is not there. {offer(column, columns)}"
                 problems.add(message, code="missing_column", field=column)
 
+    def misspelt(self) -> dict[str, str]:
+        """Columns that are kept as metadata, each with the known name that it is nearly; to be asked at the end."""
+        mapped = {column: field for field, column in self._fields.items()}
+        return nearly_known({key: self._role(key, keys, mapped) for key in keys} for keys in self._plans)
+
     def plan(self, keys: tuple[str, ...]) -> Plan:
         """How rows with these keys are read."""
         plan = self._plans.get(keys)
@@ -156,21 +170,7 @@ class Shapes:
     def _nothing_asks(self, keys: tuple[str, ...], line: int | None, problems: Problems) -> None:
         if problems.is_repeated(("missing", keys)):
             return
-        found = ", ".join(quoted(key, 40) for key in keys[:20]) + (", …" if len(keys) > 20 else "")
-        if "input" in self._fields:
-            column = self._fields["input"]
-            message = (
-                f"fields names {column!r} for the input, which is not there. Found: {found}. {offer(column, keys)}"
-            )
-        elif len(keys) == 1 and any(mark in keys[0] for mark in ";\t|"):
-            message = f"there is only the column {found}: the cells must be separated by commas."
-        else:
-            near = nearest_asking(keys)
-            hint = f"Did you mean {near[1]!r} by {near[0]!r}? " if near else ""
-            message = (
-                f"no field holds the input (such as input, question or query). Found: {found}. {hint}"
-                f"Rename it, or name it: fields: {{input: {near[0] if near else 'your_column'}}}."
-            )
+        message = nothing_asks(keys, self._fields.get("input"))
         problems.add(message, code="missing_column", line=1 if self._cells else line, field="input")
 
 

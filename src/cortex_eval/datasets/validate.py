@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cortex_eval.core import InputError, Problem
+from cortex_eval.core import Case, Expected, InputError, Problem
 from cortex_eval.datasets.files import CaseReader, read_cases
 from cortex_eval.datasets.opening import Format
+
+NOTHING_EXPECTED_ANYWHERE = (
+    "No case says what is expected: scorers such as accuracy and contains have nothing to compare with."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +26,8 @@ class Validation:
     version: str | None
     """None when the dataset is not valid."""
     problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What is not wrong and yet may not be meant."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """The machine-readable answer of `cortex datasets validate --json`."""
@@ -39,6 +45,7 @@ class Validation:
             ],
             "cases": self.cases,
             "version": self.version,
+            "notes": list(self.notes),
         }
 
 
@@ -59,9 +66,17 @@ def validate_file(
 
 def validate_cases(reader: CaseReader) -> Validation:
     """Everything that is wrong with the cases of a reader, which is used up by this."""
+    expects = False
     try:
-        for _ in reader.rows():
-            pass
+        for row in reader.rows():
+            expects = expects or (b'"expected":' in row.json and _says_what_is_expected(row.case))
     except InputError as error:
-        return Validation(ok=False, cases=0, version=None, problems=error.problems)
-    return Validation(ok=True, cases=reader.cases, version=reader.version)
+        return Validation(ok=False, cases=0, version=None, problems=error.problems, notes=reader.notes)
+    notes = reader.notes if expects else (*reader.notes, NOTHING_EXPECTED_ANYWHERE)
+    return Validation(ok=True, cases=reader.cases, version=reader.version, notes=notes)
+
+
+def _says_what_is_expected(case: Case) -> bool:
+    """Whether a case says anything of what a good reply holds."""
+    nothing = Expected()
+    return any(turn.expected != nothing for turn in case.turns)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cortex_eval.reports.markdown import render_markdown
     from cortex_eval.reports.parquet import parquet_chunks
     from cortex_eval.reports.systems import SUMMARY_FILE, Systems, compare_systems, render_systems, write_systems
-    from cortex_eval.reports.text import visible
+    from cortex_eval.reports.text import in_a_line, visible, width_of
     from cortex_eval.reports.trend import check_metric, render_trend
     from cortex_eval.reports.versus import render_versus_console, render_versus_markdown
     from cortex_eval.reports.words import VerdictWords, few_cases, from_here, verdict_words, with_config, with_project
@@ -63,6 +63,7 @@ __all__ = [
     "few_cases",
     "from_here",
     "html_chunks",
+    "in_a_line",
     "is_quick_run",
     "json_chunks",
     "jsonl_chunks",
@@ -91,6 +92,7 @@ __all__ = [
     "top_fixes",
     "verdict_words",
     "visible",
+    "width_of",
     "with_config",
     "with_project",
     "write_artifacts",
@@ -119,6 +121,7 @@ _HOMES = {
     "few_cases": "words",
     "from_here": "words",
     "html_chunks": "html",
+    "in_a_line": "text",
     "is_quick_run": "html",
     "json_chunks": "machine",
     "jsonl_chunks": "machine",
@@ -147,6 +150,7 @@ _HOMES = {
     "top_fixes": "error_analysis",
     "verdict_words": "words",
     "visible": "text",
+    "width_of": "text",
     "with_config": "words",
     "with_project": "words",
     "write_artifacts": "files",

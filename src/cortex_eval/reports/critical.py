@@ -2,29 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from cortex_eval.analysis import CriticalFailure
+from cortex_eval.analysis import CriticalFailure, Pattern, Report, metric_name
 
 FAILURES_NAMED = 3
 CASES_NAMED = 3
+SEVERITIES = ("critical", "high", "medium", "low")
+"""The gravest first."""
+LEAD = "Critical: "
+_SEVERITY = "severity "
 _REASON = 120
 
 
-LEAD = "Critical: "
-
-
-def critical_sentence(failures: Sequence[CriticalFailure]) -> str:
+def critical_sentence(report: Report) -> str:
     """Such as `Critical: 2 cases break rule heart-attack of safety (…): a, b; 1 case fails language: c`; or empty."""
-    return LEAD + "; ".join(critical_items(failures)) if failures else ""
+    return LEAD + "; ".join(critical_items(report)) if report.critical_failures else ""
 
 
-def critical_items(failures: Sequence[CriticalFailure]) -> list[str]:
-    """Its parts."""
+def critical_items(report: Report) -> list[str]:
+    """Its parts, the gravest first."""
+    failures = _gravest_first(report)
     told = [_told(each) for each in failures[:FAILURES_NAMED]]
     rest = len(failures) - FAILURES_NAMED
     more = [f"and {rest} more critical {'rule or scorer' if rest == 1 else 'rules or scorers'}"] if rest > 0 else []
     return told + more
+
+
+def passed_all_the_same(report: Report) -> str:
+    """That a run passed though critical cases failed, and what would forbid it; empty where a limit looks at them."""
+    failures = report.critical_failures
+    if report.gate.verdict != "passed" or not failures:
+        return ""
+    scorers = dict.fromkeys(each.scorer for each in _gravest_first(report))
+    limited = {metric_name(check.name.removeprefix("max_"), report.metrics) for check in report.gate.checks}
+    if limited & scorers.keys():
+        return ""
+    count = len({case for each in failures for case in each.cases})
+    least = "At least " if any(each.count > len(each.cases) for each in failures) else ""
+    told = f"{least}{count:,} critical {'case' if count == 1 else 'cases'} failed all the same"
+    stop = f"To stop a release there, write thresholds: {{{_limits(scorers, report)}}}."
+    return f"{told}: no limit of this gate forbids that. {stop}"
+
+
+def _limits(scorers: Iterable[str], report: Report) -> str:
+    """The limits that no critical failure of these scorers would meet, as a project file has them."""
+    limits = {}
+    for name in scorers:
+        metric, planned = report.metrics.get(name), (report.run.manifest.get("scorers") or {}).get(name, {})
+        best = 0.0 if metric is not None and metric.direction == "lower" else 1.0
+        if metric is None or planned.get("threshold") not in (None, best):
+            return "pass_rate: 1.0"  # its cases pass with less than the best score, so that no mean could be the limit
+        limits[name] = best
+    return ", ".join(f"{name}: {best}" for name, best in limits.items())
+
+
+def severity_of(pattern: Pattern) -> str:
+    """How grave the rule is that a pattern is about; empty where it is about none."""
+    first = pattern.evidence.partition("; ")[0]
+    is_told = pattern.type == "safety_rule" and first.startswith(_SEVERITY)
+    return first.removeprefix(_SEVERITY) if is_told else ""
+
+
+def _gravest_first(report: Report) -> list[CriticalFailure]:
+    """Rules by their severity, then critical scorers; of the same gravity, what most cases fail."""
+    ranks: dict[tuple[str, ...], int] = {}
+    for pattern in report.patterns:
+        if (severity := severity_of(pattern)) in SEVERITIES:
+            rank = SEVERITIES.index(severity)
+            ranks[pattern.about[:2]] = min(rank, ranks.get(pattern.about[:2], rank))
+    unknown = len(SEVERITIES)
+
+    def gravity(failure: CriticalFailure) -> tuple[bool, int, int]:
+        return not failure.is_rule, ranks.get((failure.name, failure.scorer), unknown), -failure.count
+
+    return sorted(report.critical_failures, key=gravity)
 
 
 def _told(failure: CriticalFailure) -> str:
@@ -35,7 +87,14 @@ def _told(failure: CriticalFailure) -> str:
         if failure.is_rule
         else f"{'fails' if one else 'fail'} {failure.name}"
     )
-    reason = failure.reason.rstrip(".")
-    why = f" ({reason})" if failure.is_rule and 0 < len(reason) <= _REASON else ""
+    reason = _cut_at_word(failure.reason.rstrip("."))
+    why = f" ({reason})" if failure.is_rule and reason else ""
     named = ", ".join(failure.cases[:CASES_NAMED])
     return f"{cases} {what}{why}: {named}{' and others' if count > CASES_NAMED else ''}"
+
+
+def _cut_at_word(reason: str) -> str:
+    if len(reason) <= _REASON:
+        return reason
+    kept = reason[: _REASON - 1]
+    return f"{kept.rpartition(' ')[0].rstrip(' ,;:') or kept}…"

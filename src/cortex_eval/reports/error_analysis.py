@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cortex_eval.analysis import ConfusedPair, Pattern, PatternChange, Report, Slice, percent
 from cortex_eval.core import language_label
+from cortex_eval.reports.critical import severity_of
 from cortex_eval.reports.text import cut, visible
 from cortex_eval.reports.words import counted_cases, plural, target_label, with_config
 
@@ -16,8 +17,8 @@ PATTERNS_SHOWN = 10
 PAIRS_SHOWN = 10
 CASES_SHOWN = 8
 TOP = 3
-BLOCKS = "no case with it should pass, however good the rest is"
-"""What it means that something critical blocks cases."""
+CRITICAL = "no case with it passes, however good the rest is"
+"""What it means that something is critical."""
 EFFECTS = {"added": "new", "grew": "grew", "removed": "gone", "shrank": "shrank", "same": "as before"}
 
 
@@ -28,7 +29,7 @@ class Fix(NamedTuple):
     where: str
     """Empty: no place is known."""
     gain: str
-    """Such as `+5.4 points`, or `blocks`."""
+    """Such as `+5.4 points`, or `critical`."""
     cases: str
     """Such as `19 cases`."""
     title: str
@@ -66,18 +67,10 @@ def gain_words(gain: float) -> str:
     return f"+{100 * gain:.1f} points" if gain >= 0.0005 else "under 0.1 points" if gain > 0 else "no points"
 
 
-def blocks(pattern: Pattern) -> bool:
-    """Whether that it blocks cases says more than what it wins back: so do broken safety rules, and what wins nothing.
-
-    It is critical then, and no case with it should pass.
-    """
-    return pattern.is_critical and (pattern.type == "safety_rule" or not pattern.gain)
-
-
 def wins_words(pattern: Pattern) -> str:
-    """What mending a pattern is worth, in a word or two."""
-    if blocks(pattern):
-        return f"blocks, {gain_words(pattern.gain)}" if pattern.gain else "blocks"
+    """What mending a pattern is worth, in a word or two; what is critical never says that it wins nothing."""
+    if pattern.is_critical:
+        return f"critical, {gain_words(pattern.gain)}" if pattern.gain else "critical"
     return gain_words(pattern.gain) if pattern.gain else "only with others" if pattern.needs else "no points alone"
 
 
@@ -122,14 +115,13 @@ def _head(report: Report) -> list[str]:
     if not count:
         return [*lines, failed]
     first = "what is critical first, then " if any(each.is_critical for each in report.patterns) else ""
-    ranked = f"{count} {plural('pattern', count)}, {first}by what a fix would win back of the pass rate."
-    return [*lines, *_wrapped(f"{failed} {ranked}{_legend(other_patterns(report)[:PATTERNS_SHOWN])}", "", "")]
+    ranked = f"{count} {plural('pattern', count)}, {first}by what a fix would win back of the pass rate"
+    return [*lines, *_wrapped(f"{failed} {ranked}{_legend(other_patterns(report)[:PATTERNS_SHOWN])}.", "", "")]
 
 
 def _legend(patterns: Sequence[Pattern]) -> str:
-    """What `blocks` means, where it is said."""
-    is_said = any(map(blocks, patterns))
-    return f" “Blocks”: {BLOCKS}." if is_said else ""
+    """What `critical` means, where it is said."""
+    return f" (“critical”: {CRITICAL})" if any(each.is_critical for each in patterns) else ""
 
 
 def _setup_lines(report: Report) -> list[str]:
@@ -151,24 +143,35 @@ def rescoring(report: Report) -> str:
 def _pattern_lines(number: int, pattern: Pattern) -> list[str]:
     shown = ", ".join(visible(case) for case in pattern.cases[:CASES_SHOWN])
     more = pattern.count - min(CASES_SHOWN, len(pattern.cases))
-    level = "critical" if pattern.is_critical else f"{pattern.priority} priority"
-    facts = f"{pattern.type} · {counted(pattern.count)} · {level} · {wins_words(pattern)}"
-    if blocks(pattern):
-        wins = f" · {gain_words(pattern.gain)}" if pattern.gain else ""
-        facts = f"{pattern.type} · {level} · blocks {counted(pattern.count)}{wins}"
+    facts = [pattern.type, counted(pattern.count), f"{pattern.priority} priority", wins_words(pattern)]
+    if pattern.is_critical:
+        facts = [pattern.type, *critical_facts(pattern), counted(pattern.count)]
+        facts += [gain_words(pattern.gain)] if pattern.gain else []
     rows = [
         ("likely cause", pattern.root_cause),
         ("fix", pattern.action),
         ("where", pattern.location or ""),
-        ("seen", pattern.evidence),
+        ("seen", seen_words(pattern)),
         ("cases", shown + (f" and {more:,} more" if more > 0 else "")),
     ]
     lines = _wrapped(visible(pattern.title), f"{number:2}. ", "    ")
-    lines += _wrapped(facts, "    ", "    ")
+    lines += _wrapped(" · ".join(facts), "    ", "    ")
     for label, text in rows:
         if text:
             lines += _wrapped(visible(text), f"    {label:12} ", " " * 17)
     return lines
+
+
+def critical_facts(pattern: Pattern) -> list[str]:
+    """That a pattern is critical; of a lesser rule of a critical scorer, by which of both."""
+    severity = severity_of(pattern)
+    return ["critical scorer", f"severity {severity}"] if severity not in ("", "critical") else ["critical"]
+
+
+def seen_words(pattern: Pattern) -> str:
+    """The figures behind a pattern, without the severity where the head says it."""
+    is_said = pattern.is_critical and severity_of(pattern)
+    return pattern.evidence.partition("; ")[2] if is_said else pattern.evidence
 
 
 def _rest_words(patterns: Sequence[Pattern]) -> str:
@@ -271,10 +274,10 @@ def top_fixes_lines(report: Report) -> list[str]:
     fixes = top_fixes(report)
     if not fixes:
         return []
-    first = "critical first, then " if any(each.is_critical for each in top_patterns(report)) else ""
+    is_critical = any(each.is_critical for each in top_patterns(report))
+    first = "critical first, then " if is_critical else ""
     lines = ["", f"  Top fixes, {first}by what they would win back of the pass rate"]
-    if any(map(blocks, top_patterns(report))):
-        lines.append(f"  (“blocks”: {BLOCKS})")
+    lines += [f"  (“critical”: {CRITICAL})"] if is_critical else []
     width = max(len(fix.gain) for fix in fixes)
     for fix in fixes:
         about = ", ".join(part for part in (fix.cases, visible(fix.where)) if part)

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from cortex_eval.analysis import ConfusedPair, Pattern, PatternChange, Report, Slice, percent
 from cortex_eval.core import redact
 from cortex_eval.reports.error_analysis import (
-    BLOCKS,
+    CRITICAL,
     EFFECTS,
     PAIRS_SHOWN,
-    blocks,
     counted,
+    critical_facts,
     gain_words,
     joints,
     other_patterns,
     rescoring,
+    seen_words,
     setup_patterns,
     slice_title,
     top_fixes,
@@ -66,7 +67,7 @@ def top_fixes_markdown(report: Report) -> list[str]:
     for number, fix in enumerate(fixes, 1):
         where = as_code(fix.where) if fix.where else "–"
         lines.append(f"| {number} | {as_plain(fix.action)} | {where} | {fix.gain} | {fix.cases} |")
-    legend = ["", f"Blocks: {BLOCKS}."] if any(map(blocks, top_patterns(report))) else []
+    legend = ["", f"Critical: {CRITICAL}."] if any(each.is_critical for each in top_patterns(report)) else []
     return [*lines, *legend, ""]
 
 
@@ -74,17 +75,18 @@ def _pattern_section(number: int, pattern: Pattern) -> list[str]:
     shown = ", ".join(as_code(case) for case in pattern.cases)
     more = pattern.count - len(pattern.cases)
     score = f", {100 * pattern.score_gain:+.1f} of the overall score" if pattern.score_gain is not None else ""
+    level = ", ".join(critical_facts(pattern)) if pattern.is_critical else f"{pattern.priority} priority"
     lines = [
         f"## {number}. {as_plain(pattern.title)}",
         "",
-        f"- Type: {as_code(pattern.type)}, {'critical' if pattern.is_critical else f'{pattern.priority} priority'}",
+        f"- Type: {as_code(pattern.type)}, {level}",
         f"- Likely cause: {as_plain(pattern.root_cause)}",
         f"- Fix: {as_plain(pattern.action)}",
         f"- Where: {as_code(pattern.location)}" if pattern.location else "- Where: not stated in `fix_locations:`",
         _worth(pattern, score),
     ]
-    if pattern.evidence:
-        lines.append(f"- Seen: {as_plain(pattern.evidence)}")
+    if seen := seen_words(pattern):
+        lines.append(f"- Seen: {as_plain(seen)}")
     lines.append(f"- Cases: {shown}" + (f" and {more:,} more" if more > 0 else ""))
     if len(pattern.confusions) > 1:
         lines += ["", "| Expected | Found | Cases |", "|---|---|---:|"]
@@ -98,10 +100,10 @@ def _pattern_section(number: int, pattern: Pattern) -> list[str]:
 def _worth(pattern: Pattern, score: str) -> str:
     """What mending it is worth; `score`: what it wins of the overall score."""
     points = f"{gain_words(pattern.gain)} of the pass rate" if pattern.gain else ""
-    if not blocks(pattern):
+    if not pattern.is_critical:
         return f"- Wins back: {points or wins_words(pattern)}{score}; {counted(pattern.count)}"
     won = f". Wins back: {points or 'nothing alone'}{score}" if points or score else ""
-    return f"- Blocks {counted(pattern.count)}: {BLOCKS}{won}"
+    return f"- Critical, {counted(pattern.count)}: {CRITICAL}{won}"
 
 
 def _together_section(patterns: Sequence[Pattern]) -> list[str]:

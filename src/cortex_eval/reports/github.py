@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from cortex_eval.analysis import OVERALL_NAMES, Change, Report, Unscored, chance, result_row
 from cortex_eval.core import Problem, Result, redact
-from cortex_eval.reports.error_analysis import top_fixes
+from cortex_eval.reports.error_analysis import CRITICAL, top_fixes, top_patterns
 from cortex_eval.reports.junit import cases_of, missed_scores, outcome_of
 from cortex_eval.reports.text import as_code, as_plain, cut, visible
 from cortex_eval.reports.words import (
@@ -187,11 +187,13 @@ def _changed(report: Report) -> Iterator[str]:
 def _fixes(report: Report) -> Iterator[str]:
     fixes = top_fixes(report) if report.exit_code else []
     if fixes:
-        yield "What to mend first, by what it would win back of the pass rate:"
+        is_critical = any(each.is_critical for each in top_patterns(report))
+        order = f"beginning with what is critical ({CRITICAL}), then by" if is_critical else "by"
+        yield f"What to mend first, {order} what it would win back of the pass rate:"
         yield ""
     for place, fix in enumerate(fixes, 1):
         where = f" in {as_code(fix.where)}" if fix.where else ""
-        yield f"{place}. {_said(fix.action)}{where}: {fix.gain}, {fix.cases}"
+        yield f"{place}. {_said(fix.action.rstrip('.'))}{where}: {fix.gain}, {fix.cases}"
     if fixes:
         yield ""
 
@@ -227,18 +229,23 @@ def _set_aside(report: Report) -> Iterator[str]:
 def _bad_cases(report: Report) -> Iterator[tuple[str, str, str]]:
     """Each case that did not pass: its id, what became of it, and why; none that is in quarantine."""
     quarantined = {each.case_id for each in report.quarantine}
+    critical = {each.scorer for each in report.critical_failures}
     for rows in cases_of(report):
         outcome = outcome_of(rows)
         if outcome in ("failed", "error") and rows[0].case_id not in quarantined:
-            yield rows[0].case_id, outcome, cut(_why(rows, outcome), 200)
+            yield rows[0].case_id, outcome, cut(_why(rows, outcome, critical), 200)
 
 
-def _why(rows: Sequence[Result], outcome: str) -> str:
+def _why(rows: Sequence[Result], outcome: str, critical: Collection[str]) -> str:
+    """The first error, or what was missed: by critical scorers first, for a long line is cut."""
     for row in rows:
         if outcome == "error" and row.error is not None:
             return f"{row.error.kind}: {row.error.message}"
         if outcome == "failed" and row.state == "failed":
-            missed = missed_scores(result_row(row)["scores"])
+            scores = result_row(row)["scores"]
+            missed = missed_scores(
+                {name: scores[name] for name in sorted(scores, key=lambda each: each not in critical)}
+            )
             return "; ".join(missed) or f"overall {number(row.overall)}"
     return outcome
 

@@ -178,7 +178,7 @@ def _verdict(report: Report) -> str:
 
 
 def _critical(report: Report) -> str:
-    items = "".join(f"<li>{as_html(each)}</li>" for each in critical_items(report.critical_failures))
+    items = "".join(f"<li>{as_html(each)}</li>" for each in critical_items(report))
     return f"<p>{LEAD.strip()}</p><ul>{items}</ul>"
 
 

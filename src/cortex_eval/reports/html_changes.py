@@ -8,6 +8,7 @@ from urllib.parse import quote
 from cortex_eval.analysis import (
     OVERALL_NAMES,
     BaselineLabel,
+    CaseChange,
     Change,
     Check,
     Report,
@@ -18,9 +19,12 @@ from cortex_eval.analysis import (
 from cortex_eval.core import redact
 from cortex_eval.reports.html_parts import label_of, level, mark, section, signed, table
 from cortex_eval.reports.text import as_html, cut, name_as_html
+from cortex_eval.reports.versus_words import reply_shown
 from cortex_eval.reports.words import ADJUSTED_P, number, plural, sign_of
 
 CASES_SHOWN = 50
+WORDS_SHOWN = 160
+"""Characters of a question or a reply in the table of newly broken cases."""
 _OPEN_WORDS = {"noise": "? may be chance", "evidence": "? too few cases"}
 _METRICS = {overall: name for name, overall in OVERALL_NAMES.items()}
 
@@ -45,19 +49,30 @@ def _newly_broken(report: Report) -> str:
     changes, against = report.case_changes, report.baseline
     if changes is None or not changes.newly_broken or against is None:
         return ""
-    rows = ""
-    for each in changes.newly_broken[:CASES_SHOWN]:
+    rows, shown = "", changes.newly_broken[:CASES_SHOWN]
+    has_words = any(each.question is not None for each in shown)
+    for each in shown:
         marks = ' <span class="tag t-fail">critical</span>' if each.is_critical else ""
         link = f'<a href="#ids={quote(quote(each.case_id, safe=""), safe="")}">{name_as_html(each.case_id)}</a>'
         rows += (
-            f"<tr><th scope=row>{link}{marks}</th><td>{as_html(each.category or '–')}</td>"
-            f"<td>{as_html(each.why)}</td></tr>"
+            f"<tr><th scope=row>{link}{marks}</th>{_said(each) if has_words else ''}"
+            f"<td>{as_html(each.category or '–')}</td><td>{as_html(each.why)}</td></tr>"
         )
     left = len(changes.newly_broken) - CASES_SHOWN
     below = f'<p class="note">And {left:,} more: <i>Newly broken</i> above the list of cases.</p>' if left > 0 else ""
     lead = f"{as_html(broken_words(changes, against.name))}."
-    body = table(("Case", "Category", "What moved"), rows, label="Newly broken") + below
+    said = ("Question", "Reply before", "Reply now") if has_words else ()
+    body = table(("Case", *said, "Category", "What moved"), rows, label="Newly broken") + below
     return section("Newly broken", body, anchor="broken", lead=lead)
+
+
+def _said(change: CaseChange) -> str:
+    """What was asked, and what was replied in the baseline and in this run, as cells."""
+    replies = (reply_shown(change.reply_before), reply_shown(change.reply_after))
+    return "".join(
+        f"<td class=said>{as_html(cut(' '.join(text.split()), WORDS_SHOWN))}</td>"
+        for text in (change.question or "–", *replies)
+    )
 
 
 def _gate(report: Report) -> str:

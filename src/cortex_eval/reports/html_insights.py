@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from cortex_eval.analysis import Classified, Confidence, Hallucination, Pattern, Report, Slice
-from cortex_eval.reports.error_analysis import BLOCKS, blocks, gain_words, setup_patterns, together_words, top_patterns
+from cortex_eval.reports.error_analysis import CRITICAL, gain_words, setup_patterns, together_words, top_patterns
 from cortex_eval.reports.html_parts import bar, ended, figure, label_of, level, section, table
 from cortex_eval.reports.text import as_html, name_as_html, visible
 from cortex_eval.reports.words import moment, number, plural
@@ -35,8 +35,7 @@ def fixes_section(report: Report) -> str:
     is_critical = any(pattern.is_critical for pattern in report.patterns)
     order = "What is critical comes first; then by" if is_critical else "Ranked by"
     lead = f"{order} the points of the pass rate that a fix alone would win back."
-    if any(blocks(pattern) for pattern in report.patterns):
-        lead += f" Blocked: {BLOCKS}."
+    lead += f" Critical: {CRITICAL}." if is_critical else ""
     return told + section("Fix these first", body, anchor="fixes", lead=lead)
 
 
@@ -60,18 +59,18 @@ def _other_fixes(patterns: list[Pattern]) -> str:
 
 def _fix(pattern: Pattern) -> str:
     where = f" in <code>{as_html(pattern.location)}</code>" if pattern.location else ""
-    is_block = blocks(pattern)
-    cases = f"{pattern.count:,} {plural('case', pattern.count)}"
+    cases = "" if pattern.is_critical else f" ({pattern.count:,} {plural('case', pattern.count)})"  # told at its left
     together = together_words(pattern)
     joint = f'<p class="note">Alone it wins no points; {as_html(ended(together))}</p>' if together else ""
-    also = f'<p class="note">Mending it wins back {gain_words(pattern.gain)}.</p>' if is_block and pattern.gain else ""
+    is_more = pattern.is_critical and pattern.gain
+    also = f'<p class="note">Mending it wins back {gain_words(pattern.gain)}.</p>' if is_more else ""
     cause = f'<p class="note">Likely cause: {as_html(pattern.root_cause)}</p>'
     evidence = f'<p class="note">Seen: {as_html(pattern.evidence)}</p>' if pattern.evidence else ""
     if pattern.type == "safety_rule":  # its title and what to do say both
         cause = evidence = ""
     return (
         f'<div class="fix num">{_worth(pattern)}<div>'
-        f"<p><b>{as_html(pattern.title)}</b> ({cases}) {_show(pattern)}</p>"
+        f"<p><b>{as_html(pattern.title)}</b>{cases} {_show(pattern)}</p>"
         f"<p>{as_html(pattern.action)}{where}</p>"
         f"{cause}{also}{joint}{evidence}</div>"
         f"{level('critical' if pattern.is_critical else pattern.priority)}</div>"
@@ -79,9 +78,10 @@ def _fix(pattern: Pattern) -> str:
 
 
 def _worth(pattern: Pattern) -> str:
-    """What mending it wins back; of what blocks cases, how many."""
-    if blocks(pattern):
-        return f'<div class="gain blocks">{pattern.count:,}<span>blocked</span></div>'
+    """What mending it wins back; of what is critical, how many cases fail by it."""
+    if pattern.is_critical:
+        cases = plural("case", pattern.count)
+        return f'<div class="gain critical">{pattern.count:,}<span>{cases}</span></div>'
     points = f"+{pattern.gain * 100:.1f}" if pattern.gain else "0"
     return f'<div class="gain{"" if pattern.gain else " flat"}">{points}<span>points</span></div>'
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from itertools import accumulate
+from unicodedata import category, east_asian_width
 
 from cortex_eval.core import redact
 
@@ -65,6 +67,24 @@ def as_plain(sentence: str) -> str:
 def cut(text: str, width: int) -> str:
     """The text, with an ellipsis at its end where it was too long."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def in_a_line(text: str, width: int) -> str:
+    """A text in one line of at most this many columns, with control and invisible characters as escapes."""
+    text = visible(" ".join(text.split()))
+    if width_of(text) <= width:
+        return text
+    room = sum(columns < width for columns in accumulate(map(_columns, text)))  # and one for the ellipsis
+    return text[:room].rstrip() + "…"
+
+
+def width_of(text: str) -> int:
+    """Columns that a text takes on a terminal: marks above and below a letter take none, wide letters two."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(letter: str) -> int:
+    return 0 if category(letter) in ("Mn", "Me", "Cf") else 2 if east_asian_width(letter) in "WF" else 1
 
 
 def _replace_hidden(text: str, shown: Callable[[str], str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cortex_eval.analysis import CaseChange, Comparison, Versus
 from cortex_eval.core import redact
-from cortex_eval.reports.text import as_code, cut, visible
+from cortex_eval.reports.text import as_code, cut, in_a_line, visible
 from cortex_eval.reports.versus_words import (
     ADJUSTED,
     bounds_sentences,
@@ -18,6 +18,7 @@ from cortex_eval.reports.versus_words import (
     interval,
     outcome,
     repeat_sentence,
+    reply_shown,
     run_label,
     steps,
     system,
@@ -28,6 +29,10 @@ from cortex_eval.reports.versus_words import (
 WIDTH = 80
 CATEGORIES_SHOWN = 8
 CASES_SHOWN = 15
+REPLIES_SHOWN = 5
+"""Newly broken cases that are shown with what was replied before and now."""
+WORDS_SHOWN = 120
+"""Characters of a question or a reply in a Markdown table."""
 _COLOURS = {
     "nothing to compare": "31",
     "worse": "31",
@@ -141,12 +146,23 @@ def _console_cases(title: str, cases: Sequence[CaseChange]) -> list[str]:
     lines = ["", f"  {critical_count(f'{title}: {len(cases):,}', len(cases), critical)}"]
     shown = cases[:CASES_SHOWN]
     width = min(30, max(len(visible(each.case_id)) for each in shown))
-    for each in shown:
+    for place, each in enumerate(shown):
         remark = "critical: " if each.is_critical and not all_critical else ""
         remark += f"{visible(each.why)}{' (flaky before)' if each.is_flaky and title != 'Flaky' else ''}"
         lines.append(cut(f"  {cut(visible(each.case_id), width).ljust(width)}  {remark}", WIDTH))
+        lines += _console_words(each, with_replies=title == "Newly broken" and place < REPLIES_SHOWN)
     rest = len(cases) - CASES_SHOWN
     return [*lines, f"  … and {rest:,} more: --json has all"] if rest > 0 else lines
+
+
+def _console_words(change: CaseChange, *, with_replies: bool) -> Iterator[str]:
+    """What was asked in a line, and what was replied then and now in a line each."""
+    if change.question is None:
+        return
+    yield f"    {in_a_line(change.question, WIDTH - 4)}"
+    if with_replies:
+        yield f"    was: {in_a_line(reply_shown(change.reply_before), WIDTH - 9)}"
+        yield f"    now: {in_a_line(reply_shown(change.reply_after), WIDTH - 9)}"
 
 
 def _markdown_comparison(found: Comparison, label: str) -> list[str]:
@@ -175,13 +191,19 @@ def _markdown_cases(title: str, cases: Sequence[CaseChange]) -> list[str]:
     if not cases:
         return []
     summary = critical_count(f"{title}: {len(cases)}", len(cases), sum(each.is_critical for each in cases))
-    lines = ["", f"<details><summary>{summary}</summary>", "", "| Case | Category | Why |", "|---|---|---|"]
-    for each in cases[: 4 * CASES_SHOWN]:
+    shown = cases[: 4 * CASES_SHOWN]
+    has_words = any(each.question is not None for each in shown)
+    heads = ["Case", *(["Question", "Was", "Now"] if has_words else []), "Category", "Why"]
+    lines = ["", f"<details><summary>{summary}</summary>", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for each in shown:
         marks = " (critical)" if each.is_critical else ""
+        said = (each.question or "–", reply_shown(each.reply_before), reply_shown(each.reply_after))
+        words = [as_code(text, WORDS_SHOWN) for text in said] if has_words else []
         category = as_code(each.category) if each.category else "–"
-        lines.append(f"| {as_code(each.case_id)}{marks} | {category} | {as_code(each.why)} |")
-    rest = len(cases) - 4 * CASES_SHOWN
-    return [*lines, *([f"| … and {rest} more | | |"] if rest > 0 else []), "", "</details>"]
+        lines.append(f"| {' | '.join((as_code(each.case_id) + marks, *words, category, as_code(each.why)))} |")
+    rest = len(cases) - len(shown)
+    more = [f"| … and {rest} more |{' |' * (len(heads) - 1)}"] if rest > 0 else []
+    return [*lines, *more, "", "</details>"]
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

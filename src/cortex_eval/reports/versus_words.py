@@ -157,6 +157,11 @@ def repeat_sentence(label: str, repeats: Repeats) -> str:
     )
 
 
+def reply_shown(text: str | None) -> str:
+    """A reply of a case, or a word for none."""
+    return "(no answer)" if text is None else text or "(no text)"
+
+
 def bounds_sentences(found: Comparison) -> list[str]:
     """Which metrics have scores in one run only, in one sentence; none where there is nothing to compare."""
     lost = [each for each in found.metrics.values() if each.only_a + each.only_b]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cortex_eval.analysis import MAY_BE_CHANCE, Check, Group, Metric, Report, Unscored, Verdict
 from cortex_eval.core import RunRecord
-from cortex_eval.reports.critical import critical_sentence
+from cortex_eval.reports.critical import critical_sentence, passed_all_the_same
 
 TITLES: dict[Verdict, str] = {
     "passed": "Passed",
@@ -51,7 +51,7 @@ class VerdictWords(NamedTuple):
 
     title: str
     sentence: str
-    """What happened, the number and the limit."""
+    """What happened, the number and the limit; of a pass also that critical cases failed all the same."""
     beside: tuple[str, ...]
     """What did not decide and should be seen: critical cases that are flaky, what got worse or perhaps did."""
     steps: tuple[Step, ...]
@@ -71,7 +71,7 @@ def _beside(report: Report) -> Iterator[str]:
         yield few
     if shared := _shared_limits(report):
         yield shared
-    if critical := critical_sentence(report.critical_failures):
+    if critical := critical_sentence(report):
         yield critical
     yield from (f"Flaky: {check.reason}" for check in checks if check.name == "flaky")
     if report.gate.verdict != "regressed":
@@ -183,6 +183,8 @@ def _sentence(report: Report) -> str:
     compared = (report.baseline_comparison or {}).values()
     if report.gate.verdict == "passed" and any(change.current is not None for change in compared):
         words += f" No regression against {_baseline_name(report)}."
+    if critical := passed_all_the_same(report):
+        words += f" {critical}"
     broken = _broken(report)
     if broken is None:
         return words
