@@ -58,7 +58,7 @@ def test_f05_the_second_interrupt_stops_within_a_second(scripted_service, make_p
     bot.wait_for_calls(20)
 
     process.send_signal(signal.SIGINT)
-    assert "Stopping." in process.stderr.readline() + process.stderr.readline()
+    assert "Stopping:" in process.stderr.readline() + process.stderr.readline()
     process.send_signal(signal.SIGINT)
     told = time.monotonic()
     process.communicate(timeout=20)
@@ -99,7 +99,7 @@ def test_f05_the_second_interrupt_does_not_wait_for_a_scorer_that_blocks(scripte
     bot.wait_for_calls(3)
 
     process.send_signal(signal.SIGINT)
-    assert "Stopping." in process.stderr.readline() + process.stderr.readline()
+    assert "Stopping:" in process.stderr.readline() + process.stderr.readline()
     process.send_signal(signal.SIGINT)
     told = time.monotonic()
     _, err = process.communicate(timeout=40)

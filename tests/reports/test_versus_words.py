@@ -159,3 +159,22 @@ def test_what_one_run_did_not_score_is_said_once_for_all_metrics():
         "accuracy 2 (−0.15 to +0.02); safety 2 (−0.17 to 0.00);"
     ) in said
     assert render_versus_markdown(found).count("cored in one run only") == 1
+
+
+def test_what_was_asked_and_replied_is_shown_in_a_line_and_acts_nowhere():
+    case = made_case(0, texts=("\x1b[31mred\u202e\nor | `code`? <b>" + " long" * 40,))
+    rows = {"a": [made_result(case, text="At eight.")], "b": [made_result(case, state="failed", text="")]}
+    runs = [made_run(1, id="a"), made_run(1, id="b")]
+    versus = compare_runs(
+        runs, lambda run, _: iter(rows[run.id]), gate=GATE, read_some=lambda run, _: iter(rows[run.id])
+    )
+
+    shown, table = render_versus_console(versus), render_versus_markdown(versus)
+
+    lines = shown.splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("    \\x1b[31mred\\u202e or | `code`?"))
+    assert lines[place + 1 : place + 3] == ["    was: At eight.", "    now: (no text)"]
+    assert max(map(len, lines)) <= 80
+    assert "\x1b" not in shown + table
+    (row_of_case,) = [line for line in table.splitlines() if line.startswith("| `case_0000`")]
+    assert "``\\x1b[31mred\\u202e or \\| `code`?" in row_of_case
