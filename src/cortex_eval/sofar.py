@@ -20,14 +20,14 @@ if TYPE_CHECKING:  # loaded while the first calls are under way
 See = Callable[[Result], None] | None
 FIRST_S = 1.0
 """A run that is shorter is summed up at its end."""
-PAUSE_S = 0.03
+PAUSE_S = 0.2
 BUSY = 0.75
 """Share of its time that the event loop may be at work for others."""
-READ_AT_ONCE = 100
+READ_AT_ONCE = 1_000
 """Cases."""
-PIECE = 20
+PIECE = 25
 """Cases that are added before calls get their turn again: about a millisecond."""
-PIECE_PAUSE_S = 0.002
+PIECE_PAUSE_S = 0.004
 
 
 class SoFar:
