@@ -131,7 +131,14 @@ class Asker:
             self.progress.cache_hits += 1
             return await self.store.results.save_reply(slot, cached)
         async with self.outside.place() as place:
-            reply = await self._ask_target(turns, slot, place)
+            tried = self.tried.get(slot, 0) if self.tried else 0
+            try:
+                reply = await ask_target(self.line, self.plan.target, turns, place)
+            except TargetError as error:
+                error.attempts += tried
+                raise
+            if tried:
+                reply = changed(reply, attempts=reply.attempts + tried)
             if may_repeat:
                 reply = changed(reply, metadata={**reply.metadata, "may_repeat": True})
                 self.may_repeat += 1
@@ -141,15 +148,6 @@ class Asker:
             key = turns.cache_key(self.plan.target_fingerprint, slot.repeat)
             self.store.cache.keep(key, "reply", to_json(reply))
         return reply
-
-    async def _ask_target(self, turns: Conversation, slot: Slot, place: Place) -> Reply:
-        tried = self.tried.get(slot, 0)
-        try:
-            reply = await ask_target(self.line, self.plan.target, turns, place)
-        except TargetError as error:
-            error.attempts += tried
-            raise
-        return changed(reply, attempts=reply.attempts + tried) if tried else reply
 
     async def is_worth_asking_again(self, doubt: Doubtful) -> bool:
         """Whether a case that failed gets another chance: the target was down, or nobody was answered meanwhile.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # what a report is made with is loaded while the first calls 
     from cortex_eval.analysis import Baseline, Report
 
 CHUNK = 200
-"""Cases read from the store at a time."""
+"""Cases read from the store at a time, or two for each slot: slots that find nothing to do wait for each other."""
 BACKLOG = 4
 """Cases answered and waiting for a verdict, per slot: a slow judge slows asking down, it does not fill the memory."""
 PULSE_S = 1.0
@@ -178,7 +178,7 @@ class _Play:
         return None
 
     async def _read_cases(self) -> bool:
-        chunk = self.ordinals[self.read : self.read + CHUNK]
+        chunk = self.ordinals[self.read : self.read + max(CHUNK, 2 * self.plan.at_once)]
         risky = set(chunk[: max(0, self.maybe_asked - self.read)])
         self.read += len(chunk)
         wanted = [(each, repeat) for each in chunk for repeat in range(self.run.repeats)]
@@ -212,7 +212,7 @@ class _Play:
         answered: list[Answered] = []
         for turn in range(len(case.turns)):
             attempt = there[turn].attempt if turn in there else 0
-            slot = first._replace(turn=turn, attempt=attempt)
+            slot = first._replace(turn=turn, attempt=attempt) if turn or attempt else first
             reply = known.get(turn)
             is_next = there[turn].state == "pending" if turn in there else len(answered) == len(known)
             may_repeat = waiting.may_repeat and is_next

@@ -41,8 +41,8 @@ class SoFar:
         self._ordinals: Sequence[int] = store.runs.numbers(run.id)[2]
         self._begun = 0
         """Cases, in the order of asking, that may be under way; none of the others is."""
-        self._open: Counter[int] = Counter()
-        """Repeats of a case that are not settled."""
+        self._open: dict[int, int] = {}
+        """How many repeats of a case are not settled; only where some are not."""
         self._added = 0
         """Cases that are in the sums."""
         self._sums: Sums | None = None
@@ -52,13 +52,13 @@ class SoFar:
     def begin(self, upto: int, open_: Iterable[int]) -> None:
         """Cases up to this place are begun with, or done already; `open_`: those to be asked, one for each repeat."""
         self._begun = upto
-        self._open.update(open_)
+        self._open |= Counter(open_)
 
     def settle(self, ordinal: int) -> None:
         """One repeat of a case has got its verdict, or its error, for good."""
-        self._open[ordinal] -= 1
-        if self._open[ordinal] <= 0:
-            del self._open[ordinal]
+        left = self._open.pop(ordinal, 1) - 1
+        if left > 0:
+            self._open[ordinal] = left
 
     async def follow(self) -> None:
         """Sum up what is settled as the run goes on, in small pieces; to be cancelled at its end."""

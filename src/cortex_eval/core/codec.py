@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
-from msgspec import NODEFAULT, Struct, structs
+from msgspec import NODEFAULT, Struct, convert, json, structs
 
-from cortex_eval.core.case import Attachment, Case, Criterion, Expected, ToolCall, Turn
+from cortex_eval.core.case import Case, Expected
 from cortex_eval.core.redact import Secret
-from cortex_eval.core.result import Money, Reply, Score, Span, Usage
+from cortex_eval.core.result import Reply, Score, Usage
 
 T = TypeVar("T", bound=Struct)
 
@@ -28,55 +28,38 @@ def to_json(value: object, *, sort_keys: bool = False) -> bytes:
 
 def case_from_json(data: bytes | str) -> Case:
     """The case that `to_json` wrote."""
-    return case_from_mapping(orjson.loads(data))
+    return _decoder(Case).decode(data)
 
 
-def case_from_mapping(row: dict[str, Any]) -> Case:
-    """The case with these canonical fields; the mapping is used up."""
-    row["turns"] = tuple(_turn(turn) for turn in row["turns"])
-    if "history" in row:
-        row["history"] = tuple(_turn(turn) for turn in row["history"])
-    for name in ("passages", "tags", "experts"):
-        if name in row:
-            row[name] = tuple(row[name])
-    return Case(**row)
+def case_from_mapping(row: Mapping[str, Any]) -> Case:
+    """The case with these canonical fields."""
+    return convert(row, Case)
 
 
 def expected_from_mapping(row: Mapping[str, Any]) -> Expected:
     """The expectation with these canonical fields."""
-    read: dict[str, Any] = dict(row)
-    if "answers" in read:
-        read["answers"] = tuple(read["answers"])
-    if "tools" in read:
-        read["tools"] = tuple(ToolCall(**call) for call in read["tools"])
-    if "checklist" in read:
-        read["checklist"] = tuple(read["checklist"])
-    if "rubric" in read:
-        read["rubric"] = tuple(Criterion(**{**line, "tags": tuple(line.get("tags", ()))}) for line in read["rubric"])
-    return Expected(**read)
+    return convert(row, Expected)
 
 
 def reply_from_json(data: bytes | str) -> Reply:
     """The reply that `to_json` wrote."""
-    row: dict[str, Any] = orjson.loads(data)
-    if "tool_calls" in row:
-        row["tool_calls"] = tuple(ToolCall(**call) for call in row["tool_calls"])
-    if "usage" in row:
-        row["usage"] = usage_from_mapping(row["usage"])
-    if "attachments" in row:
-        row["attachments"] = tuple(Attachment(**each) for each in row["attachments"])
-    if "spans" in row:
-        row["spans"] = tuple(Span(**each) for each in row["spans"])
-    for name in ("contexts", "citations"):
-        if name in row:
-            row[name] = tuple(row[name])
-    return Reply(**row)
+    return _decoder(Reply).decode(data)
 
 
 def usage_from_mapping(row: Mapping[str, Any]) -> Usage:
     """Tokens and money with these canonical fields."""
-    cost = row.get("cost")
-    return Usage(**{**row, "cost": Money(**{**cost, "amount": Decimal(cost["amount"])}) if cost else None})
+    return convert(row, Usage)
+
+
+_made: dict[type, json.Decoder[Any]] = {}
+
+
+def _decoder(kind: type[T]) -> json.Decoder[T]:
+    """What reads values of this kind; made when it is first needed."""
+    found = _made.get(kind)
+    if found is None:
+        found = _made[kind] = json.Decoder(kind)
+    return found
 
 
 def reply_to_json(reply: Reply) -> tuple[bytes, bytes | None]:
@@ -90,14 +73,6 @@ def reply_to_json(reply: Reply) -> tuple[bytes, bytes | None]:
 def score_from_mapping(name: str, row: Mapping[str, Any]) -> Score:
     """The score with these stored fields."""
     return Score(**{"value": None, **row, "name": name})
-
-
-def _turn(row: dict[str, Any]) -> Turn:
-    if "expected" in row:
-        row["expected"] = expected_from_mapping(row["expected"])
-    if "attachments" in row:
-        row["attachments"] = tuple(Attachment(**each) for each in row["attachments"])
-    return Turn(**row)
 
 
 def changed(value: T, **fields: Any) -> T:  # Any: the value's own fields

@@ -30,12 +30,11 @@ class Conversation(Sequence[Turn]):
     @classmethod
     def at(cls, case: Case, turn: int, replies: Sequence[Reply], *, session_id: str) -> Self:
         """The conversation up to a turn, with the replies to the turns before it."""
-        said: list[Turn] = list(case.history)
+        said: tuple[Turn, ...] = case.history
         for earlier, reply in zip(case.turns[:turn], replies, strict=True):
-            said += [earlier, Turn(role="assistant", text=reply.text)]
-        said.append(case.turns[turn])
+            said += (earlier, Turn(role="assistant", text=reply.text))
         return cls(
-            turns=tuple(said),
+            turns=(*said, case.turns[turn]),
             case=case.at(turn),
             context=_carried(case, turn, replies),
             session_id=session_id,

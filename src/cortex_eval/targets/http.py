@@ -60,13 +60,14 @@ class Chatbot(Target):
     def __post_init__(self) -> None:
         check_url(self.api_url)
         self._headers = request_headers(self.headers, self.api_key)
+        self._shown = shown(self.api_url)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Send the seed's request; the reply's `text` must be there."""
         body = to_json({"query": turns.text, "context": turns.context, "user_id": self.test_user_id})
         headers = travelling(self._headers, turns)
         parsed = parse_json(self.api_url, await self._open_client().send("POST", self.api_url, body, headers=headers))
-        return noted(read_plain_reply(parsed.value, where=shown(self.api_url)), parsed.encoding)
+        return noted(read_plain_reply(parsed.value, where=self._shown), parsed.encoding)
 
 
 @targets.register("http")
@@ -93,6 +94,7 @@ class HttpTarget(Target):
         if "text" not in self.reply:
             raise InputError("reply: say where the text is, such as text: $.answer.")
         self._headers = request_headers(self.headers, self.api_key)
+        self._shown = shown(self.api_url)
         self._paths = compile_paths(self.reply, field="reply")
 
     async def ask(self, turns: Conversation) -> Reply:
@@ -105,4 +107,4 @@ class HttpTarget(Target):
             headers=travelling(self._headers, turns),
         )
         parsed = parse_json(self.api_url, received)
-        return noted(read_reply(parsed.value, self._paths, where=shown(self.api_url)), parsed.encoding)
+        return noted(read_reply(parsed.value, self._paths, where=self._shown), parsed.encoding)

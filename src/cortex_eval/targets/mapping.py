@@ -170,6 +170,8 @@ def read_plain_reply(body: Any, *, where: str) -> Reply:
     if not isinstance(body, dict) or "text" not in body:
         keys = sorted(body) if isinstance(body, dict) else type(body).__name__
         raise TargetError(f"{where} gave no 'text'; it gave {short_repr(keys, 200)}.", kind="missing_field")
+    if len(body) == 1 and isinstance(text := body["text"], str):
+        return Reply(text=text)  # as most do
     names = body.keys() & READABLE_SET
     found = {
         name: _fit(name, body[name], _Place(where, f"$.{name}"))
