@@ -20,7 +20,8 @@ if TYPE_CHECKING:  # loaded while the first calls are under way
 See = Callable[[Result], None] | None
 FIRST_S = 1.0
 """A run that is shorter is summed up at its end."""
-PAUSE_S = 0.2
+PAUSE_S, LAST_PAUSE_S = 0.2, 0.05
+"""Between two looks; the shorter one when the last cases are under way, so that few are left for the end."""
 BUSY = 0.75
 """Share of its time that the event loop may be at work for others."""
 READ_AT_ONCE = 1_000
@@ -64,7 +65,8 @@ class SoFar:
         """Sum up what is settled as the run goes on, in small pieces; to be cancelled at its end."""
         await asyncio.sleep(FIRST_S)
         while self._error is None:
-            if await _busy_for(PAUSE_S) > BUSY:
+            is_nearly_done = len(self._ordinals) - self._begun <= READ_AT_ONCE
+            if await _busy_for(LAST_PAUSE_S if is_nearly_done else PAUSE_S) > BUSY:
                 continue  # there is no time to spare: at the end is as good
             if len(settled := self._settled()) >= PIECE:
                 await self._add(await asyncio.to_thread(self._read, settled))

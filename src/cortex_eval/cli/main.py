@@ -8,6 +8,7 @@ import io
 import os
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from threading import Thread
 from typing import NoReturn
@@ -38,6 +39,8 @@ COMMANDS = {
 """Where each command lives, and its help: `cortex --help` imports none of them."""
 CALLING = ("ci", "rescore", "run")
 """Commands that nearly always call somebody over HTTP."""
+M_ARENA_MAX = -8
+"""Of glibc's `mallopt`."""
 EXIT_INPUT, EXIT_EXECUTION, EXIT_INTERRUPTED = 4, 3, 130
 
 
@@ -52,7 +55,9 @@ class LazyGroup(click.Group):
         """The command of this name."""
         if cmd_name not in COMMANDS:
             return None
-        if cmd_name in CALLING:  # half of it is done without the interpreter lock, while this thread loads the rest
+        if cmd_name in CALLING:
+            _share_one_heap()
+            # Half of it is done without the interpreter lock, while this thread loads the rest.
             Thread(target=import_module, args=("aiohttp",), daemon=True).start()
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(f"cortex_eval.cli.{module}"), name)
@@ -73,6 +78,17 @@ class LazyGroup(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"There is no command {args[0]!r}. {did_you_mean(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+
+def _share_one_heap() -> None:
+    """Let all threads of this process use one heap: glibc gives each its own, and none gives back what is free in it.
+
+    That is a sixth of the memory of a long run. Where there is no glibc, nothing happens.
+    """
+    from ctypes import CDLL
+
+    with suppress(OSError, AttributeError, TypeError):
+        CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
