@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
@@ -130,6 +130,8 @@ class Asker:
         if cached is not None:
             self.progress.cache_hits += 1
             return await self.store.results.save_reply(slot, cached)
+        if slot.repeat:
+            turns = replace(turns, repeat=slot.repeat)
         async with self.outside.place() as place:
             tried = self.tried.get(slot, 0) if self.tried else 0
             try:
@@ -218,7 +220,7 @@ class Asker:
 async def ask_target(line: Line, target: Target, turns: Conversation, place: Place | None = None) -> Reply:
     """The reply with its time, its waiting and the number of attempts; errors as in `Line.call`."""
     ready = await target.prepare(turns)
-    called = await line.call(lambda: target.ask(ready), place)
+    called = await line.call(lambda: _ask_foreign(target, ready) if target.is_foreign else target.ask(ready), place)
     reply = await target.complete(turns, called.answer)
     return changed(
         reply,
@@ -226,6 +228,13 @@ async def ask_target(line: Line, target: Target, turns: Conversation, place: Pla
         waited_ms=round(called.waited_ms, 3) or None,
         attempts=called.attempts,
     )
+
+
+async def _ask_foreign(target: Target, turns: Conversation) -> Reply:
+    """What a plugin's target answered, if it can be stored and read again; `TargetError` when it cannot."""
+    from cortex_eval.targets import reply_from_returned
+
+    return reply_from_returned(await target.ask(turns), whose=target.kind or type(target).__name__)
 
 
 def session_of(run_id: str, ordinal: int, repeat: int) -> str:

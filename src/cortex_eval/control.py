@@ -57,6 +57,8 @@ class Stop:
         self.grace_s = grace_s
         self.drain = asyncio.Event()
         self.halt = asyncio.Event()
+        self.on_halt: Callable[[], None] = lambda: None
+        """Called whenever it is asked to stop at once."""
         self.reason = ""
         self.message = ""
 
@@ -64,6 +66,7 @@ class Stop:
         """Ask for it."""
         if self.drain.is_set():
             self.halt.set()
+            self.on_halt()
         self.pause(reason)
 
     def pause(self, reason: str, message: str = "") -> None:

@@ -94,7 +94,7 @@ class _Play:
         self.backlog = asyncio.Semaphore(plan.at_once * BACKLOG)
         self.may_ask = self.run.manifest.get("parent") is None
         self.asker.uses_cache &= self.may_ask
-        progress.waits_for = lambda: self.asker.line.waits or store.trouble
+        progress.waits_for, stop.on_halt = (lambda: self.asker.line.waits or store.trouble), store.hurry
         progress.total, progress.run_id = len(self.ordinals) * self.run.repeats, self.run.id
 
     async def all_cases(self) -> None:
@@ -109,6 +109,7 @@ class _Play:
                         self.slots = min(self.plan.at_once, self.progress.total)
                         for _ in range(self.slots):
                             group.create_task(self._slot())
+                    await self.store.flush(self.run.id)  # here: it may take long, and a stop must be heard meanwhile
                 finally:
                     for task in watching:
                         task.cancel()
@@ -270,8 +271,7 @@ class _Play:
         with suppress(TimeoutError):
             async with asyncio.timeout(self.stop.grace_s):
                 await self.stop.halt.wait()
-        if self.store.trouble:
-            self.store.give_up()  # nobody waits for it any more
+        self.store.hurry()
         raise _GraceIsOver
 
     def finish(self, baseline: Baseline | None) -> Report:

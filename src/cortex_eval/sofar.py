@@ -69,6 +69,7 @@ class SoFar:
             if await _busy_for(LAST_PAUSE_S if is_nearly_done else PAUSE_S) > BUSY:
                 continue  # there is no time to spare: at the end is as good
             if len(settled := self._settled()) >= PIECE:
+                await self._store.flush(self._run.id)  # a verdict of an earlier part may stand where the new one goes
                 await self._add(await asyncio.to_thread(self._read, settled))
 
     async def _add(self, found: Sequence[Sequence[Result]]) -> None:

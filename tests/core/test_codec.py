@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Struct, field
+from msgspec import Struct, field, json
 
 from cortex_eval.core import (
     Attachment,
@@ -29,12 +33,16 @@ from cortex_eval.core import (
     Turn,
     Usage,
     case_from_json,
+    case_from_mapping,
     changed,
+    codec,
     expected_from_mapping,
+    read_back,
     reply_from_json,
     reply_to_json,
     score_from_mapping,
     to_json,
+    usage_from_mapping,
 )
 
 if TYPE_CHECKING:
@@ -164,6 +172,62 @@ def test_a_stored_reply_and_its_payload_are_the_whole_reply(reply):
     assert reply_from_json(body) == changed(reply, raw=None)
 
 
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.binary(max_size=2)
+    | st.decimals()
+    | st.builds(object),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.tuples(inner)
+        | st.dictionaries(st.text(max_size=2) | st.integers(), inner, max_size=2)
+        | st.builds(Usage, input_tokens=inner, cost=inner)
+        | st.builds(Money, amount=inner)
+        | st.builds(ToolCall, name=inner, arguments=inner)
+        | st.builds(Turn, text=inner, expected=inner)
+    ),
+    max_leaves=4,
+)
+"""What Python code may put into a field, whatever its type says."""
+
+
+@given(kind=st.sampled_from([Case, Reply]), data=st.data())
+def test_a_value_with_anything_in_it_is_refused_or_reads_back_for_good(kind, data):
+    given = {"id": "a", "turns": (Turn(text="Hello?"),)} if kind is Case else {}
+    fields = data.draw(st.dictionaries(st.sampled_from(kind.__struct_fields__), anything, max_size=3))
+    value = kind(**{**given, **fields})
+
+    try:
+        kept, size = read_back(kind, value)
+    except (TypeError, ValueError):
+        return
+
+    assert size == len(to_json(value))
+    assert read_back(kind, kept)[0] == kept or "nan" in repr(kept).casefold()
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (Case.of("Why?", 5, id="a"), "turns[0].expected.answer: Expected `str | null`, got `int`"),  # type: ignore[arg-type]  # that is the point
+        (Reply(contexts="all"), "contexts: Expected `array`, got `str`"),  # type: ignore[arg-type]  # as above
+    ],
+)
+def test_what_does_not_belong_into_a_field_is_told_with_its_place(value, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_back(type(value), value)
+
+
+def test_a_stored_reply_with_fields_that_cannot_be_read_is_the_reply_without_them():
+    stored = b'{"text":"Hi.","intent":7,"usage":{"cost":{"amount":"0.0***"}},"model":"m","of_a_later_version":1}'
+
+    assert reply_from_json(stored) == Reply(text="Hi.", model="m")
+
+
 @given(expected=expectations)
 def test_an_expectation_reads_back_equal(expected):
     assert expected_from_mapping(orjson.loads(to_json(expected))) == expected
@@ -263,3 +327,30 @@ def test_a_struct_of_a_plugin_may_name_types_that_only_a_type_checker_imports():
     assert to_json(Bill(count=2)) == b'{"count":2}'
     assert to_json(Bill(lines=["a"])) == b'{"lines":["a"]}'
     assert to_json(Due(amount=None)) == b'{"amount":null}'
+
+
+def test_what_reads_values_is_made_by_one_thread_at_a_time(monkeypatch):
+    inside: list[int] = []
+    peaks: list[int] = []
+
+    def make(kind: type) -> json.Decoder[Any]:
+        inside.append(1)
+        peaks.append(len(inside))
+        threading.Event().wait(0.01)  # msgspec looks the types up meanwhile, in Python: others get their turn
+        inside.pop()
+        return json.Decoder(kind)
+
+    monkeypatch.setattr(codec, "_made", {})
+    monkeypatch.setattr(codec, "json", SimpleNamespace(Decoder=make))
+    reads = [
+        lambda: reply_from_json(b"{}"),
+        lambda: case_from_json(b'{"id":"a","turns":[]}'),
+        lambda: case_from_mapping({"id": "a", "turns": []}),
+        lambda: expected_from_mapping({}),
+        lambda: usage_from_mapping({}),
+    ]
+    with ThreadPoolExecutor(10) as pool:
+        for done in [pool.submit(read) for read in reads * 2]:
+            done.result()
+
+    assert peaks == [1] * 4, "once for each of Reply, Case, Expected and Usage, and never two at once"

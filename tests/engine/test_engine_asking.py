@@ -7,14 +7,18 @@ import sqlite3
 import time
 from collections import Counter
 from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar
 
 import pytest
 from made_plans import cases, chatbot, plan_for, right, rows, states, waits
+from numpy import float64
 
-from cortex_eval.core import InputError, JudgeError, Score
+from cortex_eval.core import InputError, JudgeError, Money, Reply, Score, Usage
 from cortex_eval.engine import BACKLOG, execute
 from cortex_eval.scoring import PlannedScorer
-from cortex_eval.targets import PythonTarget, targets
+from cortex_eval.targets import Conversation, PythonTarget, Target, targets
 from cortex_eval.testing import Answer, answers_by, hang, one_in, reset, sequence
 
 
@@ -227,6 +231,41 @@ async def test_p22_a_reply_or_an_error_that_no_file_can_hold_costs_its_own_case_
     assert [found[case] for case in "012345"] == ["error_target"] * 3 + ["passed"] * 3
 
 
+MISFITS = {
+    "0": Reply(text="a", usage=Usage(cost=Money(amount=Decimal("NaN")))),
+    "1": Reply(text="a", usage="lots"),  # type: ignore[arg-type]  # as all of these: somebody else's code
+    "2": Reply(text="a", contexts=None),  # type: ignore[arg-type]
+    "3": Reply(text="a", parse_time_ms="12"),  # type: ignore[arg-type]
+    "4": Reply(text="a", cached=None),  # type: ignore[arg-type]
+    "5": Reply(text=None),  # type: ignore[arg-type]
+    "6": Reply(text="a", metadata={"n": 2**70}),
+    "7": None,
+}
+
+
+@dataclass
+class Odd(Target):
+    """A plugin's target."""
+
+    kind: ClassVar[str] = "odd"
+
+    async def ask(self, turns: Conversation) -> Reply:
+        return MISFITS.get(turns.case.id, Reply(text="Answer 8"))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("is_callable", [True, False], ids=["callable", "plugin"])
+async def test_p22_a_reply_of_the_wrong_types_costs_its_own_case_only(store, is_callable):
+    def odd(conversation: Conversation) -> Reply | None:
+        return MISFITS.get(conversation.case.id, Reply(text="Answer 8"))
+
+    report = await execute(plan_for(PythonTarget.of(odd) if is_callable else Odd(), cases(9)), store)
+
+    found = {each.case_id: each for each in store.results.read(report.run.id)}
+    assert {found[case].error.kind for case in MISFITS} == {"bad_return"}
+    assert (found["8"].state, found["8"].reply.text) == ("passed", "Answer 8")
+    assert report.totals.errors == 8
+
+
 async def test_a_scorer_that_says_what_no_file_can_hold_costs_its_own_verdict_only(scripted_service, store):
     class Odd:
         async def score(self, case, reply):
@@ -234,14 +273,19 @@ async def test_a_scorer_that_says_what_no_file_can_hold_costs_its_own_verdict_on
                 raise ValueError("half: \ud83d")
             if case.id == "1":
                 return Score(name="odd", value=1.0, reason="half: \ud83d")
+            if case.id == "3":
+                return Score(name="odd", value=1.0, passed=object())  # type: ignore[arg-type]  # somebody else's code
+            if case.id == "4":
+                return Score(name="odd", value=1.0, measure=float64(2.5))
             return Score(name="odd", value=1.0, evidence={"n": 2**70} if case.id == "2" else None)
 
     odd = PlannedScorer(name="odd", scorer=Odd(), kind="odd")
     async with asyncio.timeout(20):
-        report = await execute(plan_for(scripted_service(right).url, cases(5), scorers=[odd]), store)
+        report = await execute(plan_for(scripted_service(right).url, cases(6), scorers=[odd]), store)
 
-    found = states(store, report.run.id)
-    assert [found[case] for case in "01234"] == ["error_judge"] * 3 + ["passed"] * 2
+    found = {each.case_id: each for each in store.results.read(report.run.id)}
+    assert [found[case].state for case in "012345"] == ["error_judge"] * 4 + ["passed"] * 2
+    assert found["4"].scores["odd"]["measure"] == 2.5
 
 
 async def test_a_target_that_cannot_be_had_leaves_no_run_behind(store):

@@ -11,8 +11,12 @@ from made_plans import cases, chatbot, patient, plan_for, right, rows
 
 from cortex_eval.core import Money, Reply, Usage
 from cortex_eval.engine import execute
+from cortex_eval.llm import ModelSettings, Prices
 from cortex_eval.net import Budget
+from cortex_eval.scoring import JudgeModel
+from cortex_eval.scoring.judge import Judge
 from cortex_eval.targets import Conversation, PythonTarget, Target
+from cortex_eval.testing import speak_openai
 
 
 def speaking(cost_usd: str | None = None, tokens: int = 10) -> Target:
@@ -53,6 +57,21 @@ async def test_what_an_earlier_part_of_the_run_spent_counts_after_a_resume(store
 
     assert len(rows(store)) == 20
     assert again.run.manifest["paused"]["kind"] == "budget"
+
+
+async def test_answers_of_a_judge_that_are_no_verdict_count_after_a_resume_too(scripted_service, store):
+    model = scripted_service(speak_openai("I will not say."))  # 12 tokens in and 7 out
+    judge = Judge(prompt="Polite? {answer}", attempts=1)
+    settings = ModelSettings(model="m1", base_url=model.url, prices=Prices(input=1.0, output=1.0))
+    judge.use_model(JudgeModel(name="judge", settings=settings))
+    plan = plan_for(speaking(tokens=0), cases(40), at_once=1, scorers=[judge], budget=Budget(usd=Decimal("0.000190")))
+    first = await execute(plan, store)
+    assert (len(model.ledger), first.run.manifest["paused"]["kind"]) == (10, "budget")
+
+    again = await execute(plan, store, resume=first.run.id)
+
+    assert len(model.ledger) == 10
+    assert again.judge_usage.cost == {"USD": "0.000190"}
 
 
 async def test_replies_of_another_run_are_not_on_the_budget_of_a_rescored_one(store):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from made_plans import cases, plan_for, right, rows, states, waits
 
 from cortex_eval.control import Stop
-from cortex_eval.core import Case, InputError, Turn, changed
+from cortex_eval.core import Case, InputError, Reply, Turn, changed
 from cortex_eval.engine import execute
 from cortex_eval.targets import PythonTarget, targets
 from cortex_eval.testing import answers_by
@@ -136,6 +137,21 @@ async def test_rescore_makes_no_call_and_leaves_the_first_run_alone(scripted_ser
     assert second.run.manifest["parent"] == first.run.id
     assert set(second.metrics) >= {"contains"}
     assert states(store, second.run.id) == states(store, first.run.id)
+
+
+async def test_a_scorer_sees_the_payload_again_when_a_run_is_rescored(scripted_service, store):
+    seen: list[Any] = []
+
+    async def look(_case: Case, reply: Reply) -> float:
+        seen.append(reply.raw)
+        return 1.0
+
+    bot = scripted_service({"text": "Hi.", "own": {"score": 7}})
+    plan = plan_for(bot.url, cases(1), scorers=[waits(look)])
+    first = await execute(plan, store)
+    await execute(plan, store, rescore=first.run.id)
+
+    assert seen == [{"text": "Hi.", "own": {"score": 7}}] * 2
 
 
 async def test_rescore_does_not_even_need_the_target(scripted_service, store):

@@ -18,7 +18,7 @@ import cortex_eval.engine
 from cortex_eval.control import Progress, Stop
 from cortex_eval.core import Case, InputError, StorageError, Turn
 from cortex_eval.engine import execute
-from cortex_eval.storage import Store
+from cortex_eval.storage import Store, connection
 from cortex_eval.testing import hang
 
 
@@ -201,3 +201,42 @@ async def test_an_evaluation_that_is_cancelled_from_outside_is_let_go(scripted_s
             await execute(plan_for(bot.url, cases(3)), store)
 
     assert store.runs.find("latest").status == "paused"
+
+
+@pytest.mark.parametrize("when", ["the last verdict", "the end"])
+async def test_f05_a_second_request_is_heard_though_all_was_asked_and_the_store_waits(
+    scripted_service, store, monkeypatch, when
+):
+    monkeypatch.setattr(connection, "BUSY_TIMEOUT_S", 0.05)
+    stop, loop, finish = Stop(), asyncio.get_running_loop(), store.runs.finish
+    with closing(sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)) as other:
+
+        def lock() -> None:
+            other.execute("BEGIN IMMEDIATE")
+            loop.call_later(3, other.close)  # or a run that does not hear would wait for ten minutes
+
+        async def judged(_case, _reply) -> float:
+            if when == "the last verdict":
+                lock()
+            return 1.0
+
+        def locked_finish(*given, **named) -> None:
+            loop.call_soon_threadsafe(lock)
+            while not other.in_transaction:
+                pass
+            finish(*given, **named)
+
+        if when == "the end":
+            monkeypatch.setattr(store.runs, "finish", locked_finish)
+
+        async def press_twice() -> None:
+            while not store.trouble:
+                await asyncio.sleep(0.01)
+            stop.request("test")
+            stop.request("test")
+
+        plan = plan_for(scripted_service(right).url, cases(1), scorers=[waits(judged)])
+        pressing = asyncio.ensure_future(press_twice())
+        with pytest.raises(StorageError, match="The run can be resumed"):
+            await execute(plan, store, stop=stop)
+        await pressing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from cortex_eval.control import Progress, Stop
 from cortex_eval.core import changed
 from cortex_eval.engine import execute
 from cortex_eval.outcome import find_baseline, report_on
+from cortex_eval.scoring import plan_scorer
 from cortex_eval.testing import Answer
 
 GATE = GateSettings(baseline="main", thresholds={"pass_rate": 0.1})
@@ -78,6 +80,21 @@ async def test_one_that_passes_when_it_is_asked_again_is_flaky_and_shown_first(s
     assert after_limits[0] == "flaky"
 
 
+async def test_a_critical_case_without_an_id_of_its_own_is_named_by_its_question(store, scripted_service):
+    asked = [changed(case, id=f"{n:012x}", tags=("critical",)) for n, case in enumerate(cases(4))]
+    service = scripted_service(failing(()))
+    first = await played(store, service, failing(()), asked, gate=GateSettings())
+    store.baselines.keep("main", "suite", first.run.id, baseline_of(first))
+
+    broken = await played(store, service, failing({2}), asked)
+    flaky = await played(store, service, failing({2}, recovers_at=2), asked)
+
+    assert re.search(
+        r"failed, 3 times of 3: “Question 2” \([0-9a-f]{12}\)$", check(broken, "regression.critical").reason
+    )
+    assert re.search(r": “Question 2” \([0-9a-f]{12}\) \(2 of 2\)$", check(flaky, "flaky").reason)
+
+
 async def test_asking_again_is_kept_and_changes_no_figure(store, bot):
     report = await played(store, bot, failing({3}, recovers_at=2))
 
@@ -101,6 +118,53 @@ async def test_neither_an_ordinary_case_nor_one_that_failed_before_is_asked_agai
     before = len(bot.ledger)
     assert (await played(store, bot, failing({3}))).second_looks == ()
     assert len(bot.ledger) - before == 8
+
+
+async def test_a_case_that_was_tagged_only_after_the_baseline_is_asked_again_too(store, bot):
+    report = await played(store, bot, failing({1, 3}), critical(tagged=(1,)))
+
+    assert [(each.case_id, each.is_broken) for each in report.second_looks] == [("1", True)]
+    assert report.gate.verdict == "regressed"
+
+
+async def test_a_case_that_newly_fails_a_critical_scorer_is_as_good_as_tagged(store, scripted_service):
+    service = scripted_service(failing(()))
+    scored = {"scorers": (plan_scorer("exact", critical=True), "contains")}
+    first = await played(store, service, failing(()), cases(8), gate=GateSettings(), **scored)
+    store.baselines.keep("main", "suite", first.run.id, baseline_of(first))
+
+    broken = await played(store, service, failing({3}), cases(8), **scored)
+    flaky = await played(store, service, failing({3}, recovers_at=2), cases(8), **scored)
+
+    assert [(each.case_id, each.passes) for each in broken.second_looks] == [("3", (False, False))]
+    assert (broken.gate.verdict, broken.exit_code) == ("regressed", 1)
+    assert [each.is_critical for each in broken.case_changes.newly_broken] == [True]
+    assert flaky.second_looks[0].passes == (True, True)
+    assert flaky.gate.verdict == "inconclusive"
+
+
+async def test_a_critical_scorer_that_the_baseline_did_not_have_says_nothing_of_a_change(store, bot):
+    strict = {"scorers": ("exact", plan_scorer("regex", settings={"pattern": "Answer [0-6]"}, critical=True))}
+
+    report = await played(store, bot, failing(()), cases(8), **strict)
+
+    assert [each.case_id for each in report.results if each.passed is False] == ["7"]
+    assert (report.case_changes.newly_broken, report.second_looks) == ((), ())
+    assert report.gate.verdict == "inconclusive"
+    assert "cases do not pass and fail as in main: regex was added" in check(report, "scoring").reason
+
+
+async def test_a_critical_case_that_only_a_changed_scorer_fails_is_not_asked_again_and_another_is(store, bot):
+    stricter = ("exact", plan_scorer("regex", settings={"pattern": "Answer [0-5]"}, critical=True))
+    looser = plan_scorer("regex", settings={"pattern": "Answer"}, critical=True)
+    first = await played(store, bot, failing(()), gate=GateSettings(), scorers=("exact", looser))
+    store.baselines.keep("main", "suite", first.run.id, baseline_of(first))
+
+    report = await played(store, bot, failing({3}), critical(8, tagged=(3, 7)), scorers=stricter)
+
+    assert [each.case_id for each in report.results if each.passed is False] == ["3", "6", "7"]
+    assert [each.case_id for each in report.second_looks] == ["3"]
+    assert (report.gate.verdict, report.exit_code) == ("regressed", 1)
 
 
 async def test_without_a_baseline_nothing_is_asked_again(store, bot):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_plans import plan_for, right
+from made_plans import cases, plan_for, right, waits
 
 from cortex_eval import sofar
-from cortex_eval.core import Case, Expected, Result, StorageError, Turn
+from cortex_eval.control import Stop
+from cortex_eval.core import Case, Expected, JudgeError, Reply, Result, StorageError, Turn
 from cortex_eval.engine import execute
 from cortex_eval.outcome import report_on
 from cortex_eval.reports import ResultLines, jsonl_chunks
@@ -21,6 +24,8 @@ def at_once_and_often(monkeypatch):
     """Sums up from the beginning, case by case."""
     monkeypatch.setattr(sofar, "FIRST_S", 0.0)
     monkeypatch.setattr(sofar, "PAUSE_S", 0.001)
+    monkeypatch.setattr(sofar, "LAST_PAUSE_S", 0.001)
+    monkeypatch.setattr(sofar, "BUSY", math.inf)
     monkeypatch.setattr(sofar, "PIECE", 1)
     monkeypatch.setattr(sofar, "PIECE_PAUSE_S", 0.0)
 
@@ -83,7 +88,7 @@ def place(result: Result) -> tuple[int, int, int]:
 async def test_a_store_that_fails_to_read_meanwhile_costs_nothing_but_time(
     scripted_service, store, at_once_and_often, monkeypatch
 ):
-    bot = scripted_service(right, latency_s=0.005)
+    bot = scripted_service(right)
     read, tries = store.results.read_at, []
 
     def fails_at_first(run_id: str, ordinals: Any) -> Any:
@@ -92,8 +97,14 @@ async def test_a_store_that_fails_to_read_meanwhile_costs_nothing_but_time(
             raise StorageError("The database is away.", kind="database_down")
         return read(run_id, ordinals)
 
+    async def until_it_was_tried(_case: Case, _reply: Reply) -> float:
+        while len(bot.ledger) > 40 and len(tries) < 4:  # nobody tells when it was tried
+            await asyncio.sleep(0.001)
+        return 1.0
+
     monkeypatch.setattr(store.results, "read_at", fails_at_first)
-    report = await execute(plan_for(bot.url, talks(40), at_once=4), store)
+    plan = plan_for(bot.url, talks(40), at_once=4, scorers=[waits(until_it_was_tried)])
+    report = await execute(plan, store)
 
     assert (report.totals.cases, report.totals.errors, report.run.status) == (40, 0, "completed")
     assert len(tries) > 4
@@ -115,6 +126,36 @@ async def test_a_resumed_run_sums_up_what_was_there_and_what_it_adds(scripted_se
     report = await execute(plan_for(bot.url, talks(60), at_once=4), store, resume=stopped.run.id)
 
     assert (report.run.status, report.totals.cases) == ("completed", 60)
+    assert told(report_on(store, report.run.id, plan.gate)) == told(report)
+
+
+async def test_a_verdict_of_an_earlier_part_is_not_summed_up_in_place_of_the_new_one(
+    scripted_service, store, at_once_and_often
+):
+    stop, is_judge_down = Stop(), True
+
+    async def judged(_case: Case, _reply: Reply) -> float:
+        if is_judge_down:
+            raise JudgeError("no verdict", kind="unparseable")
+        await asyncio.sleep(0.002)
+        return 1.0
+
+    def stops_late(call: Any) -> Any:
+        if len(bot.ledger) == 59:
+            loop.call_soon_threadsafe(stop.request, "sigint")
+        return right(call)
+
+    loop, bot = asyncio.get_running_loop(), scripted_service(stops_late)
+    plan = plan_for(bot.url, cases(60), scorers=[waits(judged)], at_once=1)
+    stopped = await execute(plan, store, stop=stop)
+    assert stopped.totals.errors > 40
+    is_judge_down = False
+
+    report = await execute(
+        plan_for(bot.url, cases(60), scorers=[waits(judged)], at_once=1), store, resume=stopped.run.id
+    )
+
+    assert (report.run.status, report.totals.errors, report.totals.passed) == ("completed", 0, 60)
     assert told(report_on(store, report.run.id, plan.gate)) == told(report)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sqlite3
+import threading
+from contextlib import closing
 
 import pytest
 
 from cortex_eval.core import StorageError
 from cortex_eval.storage import Store
-from cortex_eval.storage.writer import Statement
+from cortex_eval.storage.writer import Statement, _Group
 
 KEEP = Statement("INSERT INTO cortex_cache (key, kind, body, created)", "(?,?,?,?)", "ON CONFLICT (key) DO NOTHING")
 
@@ -125,7 +128,7 @@ async def test_a_store_that_is_gone_is_an_error_and_not_a_wait_for_ever(tmp_path
         shutil.rmtree(tmp_path / "a")
         async with asyncio.timeout(10):
             with pytest.raises(StorageError, match="unable to open database file"):
-                await store.flush()
+                await store._db.writer.write(KEEP, row(1))
 
 
 async def test_a_thread_that_is_not_the_loops_own_is_refused(store, writer):
@@ -136,3 +139,31 @@ async def test_a_thread_that_is_not_the_loops_own_is_refused(store, writer):
 
     await writer.flush()
     assert kept(store) == ["1"]
+
+
+class ClosedBehindOnesBack(asyncio.SelectorEventLoop):
+    """For the writing thread it is open when that asks, and closed when it acts upon it."""
+
+    def is_closed(self) -> bool:
+        return super().is_closed() and threading.current_thread() is threading.main_thread()
+
+
+async def test_a_loop_that_closes_while_its_group_is_written_leaves_the_writer_at_work(store, writer):
+    gone = ClosedBehindOnesBack()
+    gone.close()
+    writer._queue.put(_Group({KEEP: [row(1)]}, [], gone))
+
+    async with asyncio.timeout(5):
+        await writer.write(KEEP, row(2))
+
+    assert kept(store) == ["1", "2"]
+
+
+async def test_F11_who_has_nothing_to_write_does_not_wait_for_the_lock(file_store):
+    writer = file_store._db.writer
+    await writer.write(KEEP, row(1))
+    file_store.patience_s = 0
+    with closing(sqlite3.connect(file_store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        await writer.flush()
+        other.rollback()

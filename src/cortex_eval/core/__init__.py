@@ -6,10 +6,10 @@ from cortex_eval.core.codec import (
     case_from_mapping,
     changed,
     expected_from_mapping,
+    read_back,
     reply_from_json,
     reply_to_json,
     score_from_mapping,
-    to_json,
     usage_from_mapping,
 )
 from cortex_eval.core.errors import (
@@ -24,6 +24,8 @@ from cortex_eval.core.errors import (
 )
 from cortex_eval.core.fronts import first_use
 from cortex_eval.core.languages import LANGUAGES, language_label, language_name
+from cortex_eval.core.plain import content_id, to_json
+from cortex_eval.core.raised import place_of
 from cortex_eval.core.record import DatasetVersion, Result, RunRecord
 from cortex_eval.core.redact import (
     Secret,
@@ -55,6 +57,7 @@ from cortex_eval.core.result import (
     Usage,
 )
 from cortex_eval.core.settings import KeyPath, Mistake, Range, Spelled, check_settings, read_settings, short_repr
+from cortex_eval.core.tool_calls import unboxed
 from cortex_eval.core.version import __version__
 
 __all__ = [
@@ -103,6 +106,7 @@ __all__ = [
     "case_from_mapping",
     "changed",
     "check_settings",
+    "content_id",
     "did_you_mean",
     "expected_from_mapping",
     "first_use",
@@ -113,6 +117,8 @@ __all__ = [
     "language_label",
     "language_name",
     "leave_cutting_to_others",
+    "place_of",
+    "read_back",
     "read_settings",
     "redact",
     "redact_bytes",
@@ -122,5 +128,6 @@ __all__ = [
     "short_repr",
     "shorten",
     "to_json",
+    "unboxed",
     "usage_from_mapping",
 ]

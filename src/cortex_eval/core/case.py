@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field, structs
 
+from cortex_eval.core.plain import content_id, to_json, to_plain
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -132,6 +134,17 @@ class Case(Struct, frozen=True, kw_only=True):
         return self if turn == self.turn else structs.replace(self, turn=turn)
 
     @classmethod
-    def of(cls, text: str, answer: str | None = None, *, id: str, **fields: Any) -> Case:  # noqa: A002  # Any: Case's own fields
-        """A case of one turn with a known good answer, the shortest way to write one in Python."""
-        return cls(id=id, turns=(Turn(text=text, expected=Expected(answer=answer)),), **fields)
+    def of(cls, text: str, answer: str | None = None, *, id: str | None = None, **fields: Any) -> Case:  # noqa: A002  # Any: Case's own fields
+        """A case of one turn with a known good answer, the shortest way to write one in Python.
+
+        Without an id it gets the one that a row of this content would get.
+        """
+        case = cls(id=id or "", turns=(Turn(text=text, expected=Expected(answer=answer)),), **fields)
+        return case if id is not None else structs.replace(case, id=case.content_id)
+
+    @property
+    def content_id(self) -> str:
+        """The id that a row of this content gets when it has none."""
+        plain = to_plain(self.at(0))
+        assert isinstance(plain, dict)
+        return content_id(to_json({name: held for name, held in plain.items() if name != "id"}, sort_keys=True))

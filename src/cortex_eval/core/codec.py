@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
-from decimal import Decimal
-from functools import cache
-from operator import attrgetter
-from pathlib import Path
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Lock
 from typing import Any, TypeVar
 
 import orjson
-from msgspec import NODEFAULT, Struct, convert, json, structs
+from msgspec import Struct, ValidationError, convert, json, structs
 
 from cortex_eval.core.case import Case, Expected
-from cortex_eval.core.redact import Secret
+from cortex_eval.core.plain import to_json, to_plain
 from cortex_eval.core.result import Reply, Score, Usage
 
 T = TypeVar("T", bound=Struct)
-
-
-def to_json(value: object, *, sort_keys: bool = False) -> bytes:
-    """A value as compact JSON, without the fields that are at their defaults."""
-    option = orjson.OPT_PASSTHROUGH_DATACLASS
-    return orjson.dumps(value, default=_to_plain, option=option | orjson.OPT_SORT_KEYS if sort_keys else option)
 
 
 def case_from_json(data: bytes | str) -> Case:
@@ -33,38 +24,71 @@ def case_from_json(data: bytes | str) -> Case:
 
 def case_from_mapping(row: Mapping[str, Any]) -> Case:
     """The case with these canonical fields."""
-    return convert(row, Case)
+    return _converted(row, Case)
 
 
 def expected_from_mapping(row: Mapping[str, Any]) -> Expected:
     """The expectation with these canonical fields."""
-    return convert(row, Expected)
+    return _converted(row, Expected)
 
 
 def reply_from_json(data: bytes | str) -> Reply:
-    """The reply that `to_json` wrote."""
-    return _decoder(Reply).decode(data)
+    """The reply that `to_json` wrote; a field that cannot be what it should is left out, such as a masked amount."""
+    try:
+        return _decoder(Reply).decode(data)
+    except ValidationError:
+        return Reply(**_sound_fields(orjson.loads(data)))
+
+
+def _sound_fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        with suppress(ValidationError, AttributeError):  # of another type, or of a later version
+            found[name] = getattr(convert({name: value}, Reply), name)
+    return found
+
+
+def read_back(kind: type[T], value: T) -> tuple[T, int]:
+    """A value as it comes back from the store, and its size in bytes as JSON.
+
+    TypeError or ValueError for what foreign code put into it and JSON cannot hold, or does not belong there.
+    """
+    data = to_json(value)
+    try:
+        return _decoder(kind).decode(data), len(data)
+    except ValidationError as error:
+        wrong, _, where = str(error).partition(" - at ")
+        raise ValueError(f"{where.strip('`').removeprefix('$.') or 'it'}: {wrong}") from None
 
 
 def usage_from_mapping(row: Mapping[str, Any]) -> Usage:
     """Tokens and money with these canonical fields."""
-    return convert(row, Usage)
+    return _converted(row, Usage)
 
 
 _made: dict[type, json.Decoder[Any]] = {}
+_making = Lock()
+"""What msgspec knows of a type is seen by other threads while it is half made, and the process crashes."""
 
 
 def _decoder(kind: type[T]) -> json.Decoder[T]:
     """What reads values of this kind; made when it is first needed."""
     found = _made.get(kind)
     if found is None:
-        found = _made[kind] = json.Decoder(kind)
+        with _making:
+            found = _made.get(kind) or json.Decoder(kind)
+            _made[kind] = found
     return found
+
+
+def _converted(row: Mapping[str, Any], kind: type[T]) -> T:
+    _decoder(kind)  # so that it is made under the lock
+    return convert(row, kind)
 
 
 def reply_to_json(reply: Reply) -> tuple[bytes, bytes | None]:
     """A reply as it is stored: all but the target's own payload, and that payload."""
-    plain = _to_plain(reply)
+    plain = to_plain(reply)
     assert isinstance(plain, dict)
     raw = plain.pop("raw", None)
     return to_json(plain), None if raw is None else to_json(raw)
@@ -78,50 +102,3 @@ def score_from_mapping(name: str, row: Mapping[str, Any]) -> Score:
 def changed(value: T, **fields: Any) -> T:  # Any: the value's own fields
     """The same case, reply or score with other fields."""
     return structs.replace(value, **fields)
-
-
-@cache
-def _defaults(kind: Any) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[tuple[str, object], ...]]:
-    """What gets the fields of a value, and what each is called and is by default."""
-
-    if issubclass(kind, Struct):
-        named = struct_defaults(kind)
-    else:
-        named = {
-            f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
-            for f in dataclasses.fields(kind)
-        }
-    names = [*named]
-    get = attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
-    return get, tuple(named.items())
-
-
-def struct_defaults(kind: type[Struct]) -> dict[str, object]:
-    """The fields of a struct with their defaults, NODEFAULT where one has none.
-
-    `structs.fields` looks the types up too, which fails where one is imported only for the type checker.
-    """
-    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
-    found = (*(NODEFAULT,) * (len(names) - len(defaults)), *defaults)
-    return {
-        name: each.factory() if type(each).__name__ == "Factory" else each
-        for name, each in zip(names, found, strict=True)
-    }
-
-
-def _to_plain(value: object) -> object:
-    if isinstance(value, Struct) or (hasattr(value, "__dataclass_fields__") and not isinstance(value, type)):
-        kind: Any = type(value)  # mypy takes no class for hashable
-        get, named = _defaults(kind)
-        return {
-            name: held
-            for held, (name, default) in zip(get(value), named, strict=True)
-            if held is not default and held != default
-        }
-    if isinstance(value, (Decimal, Path, Secret)):
-        return str(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

@@ -10,9 +10,10 @@ CortexError
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 
 class CortexError(Exception):
@@ -73,11 +74,20 @@ class TargetError(CortexError):
 class JudgeError(CortexError):
     """A scorer or judge gave no verdict; `kind` says why."""
 
-    def __init__(self, message: str, *, kind: str = "failed", attempts: int = 0) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "failed",
+        attempts: int = 0,
+        evidence: Mapping[str, Any] | None = None,  # Any: JSON
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.attempts = attempts
         """How often a model was asked for it; 0: none was."""
+        self.evidence = evidence
+        """Tokens, cost and attempts of calls that were answered, and paid for, as scores have them; None: none was."""
 
 
 class Unavailable(CortexError):  # noqa: N818  # it is what the service is

@@ -113,6 +113,8 @@ class Failure(NamedTuple):
     message: str
     attempts: int = 0
     """Calls that were made for a verdict; 0: none, or it is a reply that is missing, whose result has them."""
+    evidence: Mapping[str, Any] | None = None  # Any: JSON
+    """Tokens, cost and attempts of judges that answered, but not with a verdict; None: none did."""
 
 
 class ResultKey(NamedTuple):

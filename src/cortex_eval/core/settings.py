@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, ge
 
 from msgspec import NODEFAULT, Struct
 
-from cortex_eval.core.codec import struct_defaults
 from cortex_eval.core.errors import InputError, Problem, did_you_mean
+from cortex_eval.core.plain import struct_defaults
 from cortex_eval.core.redact import Secret, is_secret, shorten
 
 T = TypeVar("T")
@@ -52,6 +52,11 @@ class Mistake(NamedTuple):
     path: KeyPath
     message: str
     kind: Literal["unknown", "missing", "wrong"]
+
+    def problem(self, owner: str) -> Problem:
+        """The same for whoever looks after this owner's settings."""
+        code = "unknown_key" if self.kind == "unknown" else "invalid"
+        return Problem(field=".".join([owner, *map(str, self.path[-1:])]), message=self.message, code=code)
 
 
 class _Wrong:
@@ -90,9 +95,7 @@ def check_settings(cls: type, settings: Mapping[str, Any], *, owner: str, also: 
         if name not in settings and not each.has_default:
             mistakes.append(Mistake((owner, name), f"{owner}.{name} is missing.", "missing"))
     if mistakes:
-        raise InputError(
-            [Problem(field=".".join([owner, *map(str, each.path[-1:])]), message=each.message) for each in mistakes]
-        )
+        raise InputError([each.problem(owner) for each in mistakes])
     return found
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from cortex_eval.core import InputError, StorageError, TargetError, Unavailable, Usage, shorten
+from cortex_eval.core import InputError, StorageError, TargetError, Unavailable, Usage, place_of, shorten
 from cortex_eval.net.deadlines import Deadlines
 
 
@@ -57,7 +57,8 @@ def _raised(error: BaseException) -> TargetError:
     told = f"The target raised {type(error).__name__}: {shorten(str(error))}"
     if isinstance(error, TimeoutError):
         return TargetError(told.removesuffix(": "), kind="timeout", transient=True)
-    return TargetError(told, kind="raised")
+    place = place_of(error)
+    return TargetError(f"{told} ({place})" if place else told, kind="raised")
 
 
 def is_cancelled() -> bool:

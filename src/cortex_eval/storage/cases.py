@@ -208,7 +208,7 @@ class Results:
         )
         if kept is body and kept_raw is raw:
             return reply
-        return changed(reply_from_json(kept), raw=kept_raw and orjson.loads(kept_raw))
+        return _with_raw(reply_from_json(kept), kept_raw)
 
     async def save_error(self, slot: Slot, failure: Failure, *, attempts: int) -> None:
         """Keep that the target did not answer; it is on disk when this returns."""
@@ -243,11 +243,11 @@ class Results:
     def stored_replies(self, run_no: int, ordinal: int, repeat: int) -> dict[int, Reply]:
         """The replies of one conversation by turn, each from its last attempt."""
         rows = self._db.fetch(
-            "SELECT turn, reply FROM cortex_results WHERE run_no=? AND ordinal=? AND repeat=? "
+            "SELECT turn, reply, raw FROM cortex_results WHERE run_no=? AND ordinal=? AND repeat=? "
             "AND reply IS NOT NULL ORDER BY attempt",
             (run_no, ordinal, repeat),
         )
-        return {turn: reply_from_json(reply) for turn, reply in rows}
+        return {turn: _with_raw(reply_from_json(reply), raw) for turn, reply, raw in rows}
 
     def read(
         self,
@@ -317,6 +317,10 @@ def dataset_from_row(row: Sequence[Any]) -> DatasetVersion:
 
 def _told(failure: Failure | None) -> tuple[str | None, str | None]:
     return (storable(failure.kind), storable(redact(failure.message))) if failure else (None, None)
+
+
+def _with_raw(reply: Reply, raw: bytes | None) -> Reply:
+    return changed(reply, raw=orjson.loads(raw)) if raw is not None else reply
 
 
 def _result(run_id: str, row: Row) -> Result:

@@ -147,6 +147,8 @@ class _Sink:
         self._connection: sqlite3.Connection | None = None
 
     def commit(self, rows: Rows) -> None:
+        if not rows:
+            return  # who waits for nothing need not wait for a lock
         if self._connection is None:
             self._connection = connect(self._path)
         connection = self._connection

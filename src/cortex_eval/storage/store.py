@@ -76,6 +76,11 @@ class Store:
         """Wait no longer, now and later: whoever waits for the store is told that it failed."""
         self._db.trouble.give_up()
 
+    def hurry(self) -> None:
+        """If the store waits for something, wait no longer: nobody has the time."""
+        if self.trouble:
+            self.give_up()
+
     async def flush(self, run_id: str | None = None) -> None:
         """Return when everything saved so far is on disk; raises when something of this run (None: of any) is not."""
         await self._db.writer.flush(self._leases.of(run_id).fence if run_id is not None else None)

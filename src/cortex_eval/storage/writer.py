@@ -15,6 +15,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -188,8 +189,9 @@ class GroupWriter:
                     self._commit(sink, group.rows)
                 except Exception as failure:  # noqa: BLE001  # whatever it is, it sticks, and nobody waits for ever
                     self._error = failure if isinstance(failure, StorageError) else StorageError(str(failure))
-            if group.loop is not None and not group.loop.is_closed():
-                group.loop.call_soon_threadsafe(self._committed, group)
+            if group.loop is not None:
+                with suppress(RuntimeError):  # it is closed, or is being closed right now: nobody waits
+                    group.loop.call_soon_threadsafe(self._committed, group)
         sink.close()
 
     def _commit(self, sink: Sink, rows: Rows) -> None:
