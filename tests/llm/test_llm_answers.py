@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,7 @@ from talking import HOW, PROVIDERS, SPEAK, OpenTalk, asking
 
 from cortex_eval.core import Attachment, TargetError, ToolCall
 from cortex_eval.llm import UNPARSED, Asked, Message, Prices, Tool
-from cortex_eval.testing import ModelReply, status
+from cortex_eval.testing import Answer, ModelReply, status
 
 WEATHER = Tool(
     name="get_weather",
@@ -147,7 +148,11 @@ async def test_a_schema_goes_to_gemini_as_its_response_schema(talk: OpenTalk) ->
         "maxOutputTokens": 50,
         "stopSequences": ["END"],
         "responseMimeType": "application/json",
-        "responseSchema": {"type": "OBJECT", "properties": {"score": {"type": "INTEGER", "nullable": True}}},
+        "responseSchema": {
+            "type": "OBJECT",
+            "properties": {"score": {"type": "INTEGER", "nullable": True}},
+            "propertyOrdering": ["score"],
+        },
     }
 
 
@@ -333,3 +338,34 @@ async def test_a_server_that_refuses_stream_options_is_asked_without_them_from_t
     assert {(each.text, each.usage) for each in answers} == {("Yes.", None)}
     assert sum("stream_options" in call.json for call in service.ledger) <= 5
     assert "stream_options" not in service.ledger[-1].json
+
+
+async def test_streamed_calls_that_all_have_index_0_are_told_apart_by_their_ids(talk: OpenTalk) -> None:
+    def chunk(*calls: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        return {"choices": [{"index": 0, "delta": {"tool_calls": list(calls)}, "finish_reason": finish}]}
+
+    def call(call_id: str | None, name: str | None, arguments: str) -> dict[str, Any]:
+        return {"index": 0, "id": call_id, "function": {"name": name, "arguments": arguments}}
+
+    said = [
+        chunk(call("a", "look_up", '{"drug"')),
+        chunk(call(None, None, ': "aspirin"}')),
+        chunk(call("b", "book", '{"day": 1}')),
+        chunk(call("b", None, ""), finish="tool_calls"),
+    ]
+    body = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in said)
+    model, _ = await talk("openai", Answer(body=body, content_type="text/event-stream"), stream=True)
+
+    answer = await model.complete(asking("Hello?"))
+
+    assert answer.tool_calls == (
+        ToolCall(name="look_up", arguments={"drug": "aspirin"}),
+        ToolCall(name="book", arguments={"day": 1}),
+    )
+
+
+async def test_a_message_of_spaces_only_is_not_sent_to_a_service_that_refuses_it(talk: OpenTalk) -> None:
+    model, service = await talk("anthropic", SPEAK["anthropic"](ModelReply(text="Hi")))
+    await model.complete(asking("Hello?", " \n", "Still there?"))
+    sent = service.ledger[0].json["messages"]
+    assert [each["content"][0]["text"] for each in sent] == ["Hello?", "Still there?"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cortex_eval.llm.schemas import for_anthropic, for_gemini, is_strict
+from cortex_eval.scoring.verdict import choice_schema
 
 VERDICT: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -60,15 +61,23 @@ def test_gemini_gets_its_subset_with_references_in_place() -> None:
     made = for_gemini(VERDICT)
     properties = made["properties"]
 
-    assert made.keys() <= {"type", "title", "properties", "required"}
+    assert made.keys() <= {"type", "title", "properties", "propertyOrdering", "required"}
     assert made["type"] == "OBJECT"
     assert properties["score"] == {"type": "INTEGER", "minimum": 1, "maximum": 5}
     assert properties["reason"] == {"type": "STRING", "nullable": True, "minLength": 1, "description": "Why."}
     assert properties["kind"] == {"type": "STRING", "enum": ["good", "bad"]}
     assert properties["exact"] == {"type": "STRING", "enum": ["yes"]}
     assert properties["number"] == {"type": "INTEGER"}, "its enums are of text only"
-    span = {"type": "OBJECT", "properties": {"text": {"type": "STRING"}, "inner": {"type": "OBJECT"}}}
+    held = {"text": {"type": "STRING"}, "inner": {"type": "OBJECT"}}
+    span = {"type": "OBJECT", "properties": held, "propertyOrdering": ["text", "inner"]}
     assert properties["spans"] == {"type": "ARRAY", "minItems": 2, "items": span}
     assert properties["maybe"] == {**span, "nullable": True}
     assert properties["either"] == {"anyOf": [{"type": "STRING"}, {"type": "NUMBER"}]}
     assert properties["title"] == {"type": "STRING"}
+
+
+def test_gemini_is_told_the_order_of_properties_so_that_the_reason_comes_before_the_verdict() -> None:
+    rubric = choice_schema("met", ("yes", "no"))
+    assert for_gemini(rubric)["propertyOrdering"] == ["reason", "met"]
+    own = {**rubric, "propertyOrdering": ["met", "reason"]}
+    assert for_gemini(own)["propertyOrdering"] == ["met", "reason"]

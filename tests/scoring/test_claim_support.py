@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_eval.scoring import can_embed
+from cortex_eval.scoring import support as support_module
 from cortex_eval.scoring.facts import missing_quantities, names, numbers_of, opposed, stem
-from cortex_eval.scoring.support import EmbeddedSupport, Question, parameters
+from cortex_eval.scoring.support import EmbeddedSupport, Question, look_up, parameters
 
 
 def test_numbers_are_compared_across_spellings_scripts_and_units():
@@ -113,3 +114,14 @@ def test_on_qags_words_alone_rank_better_than_plain_containment():
         return sum((one > other) + (one == other) / 2 for one, other in pairs) / len(pairs)
 
     assert auroc(2) > auroc(1) + 0.05
+
+
+def test_what_is_said_again_and_again_is_looked_up_once_and_answered_each_time(monkeypatch):
+    asked = []
+    monkeypatch.setattr(support_module, "look_up", lambda question: asked.append(question) or look_up(question))
+    passages = ("Ginger is warm.",)
+    repeated = [Question("Ginger is warm.", passages), Question("Honey is cold.", passages)] * 500
+    found = EmbeddedSupport(use_embeddings=False).support_many(repeated)
+    assert len(found) == 1_000
+    assert len(asked) == 2
+    assert found[:2] == EmbeddedSupport(use_embeddings=False).support_many(repeated[:2])

@@ -163,3 +163,10 @@ def test_what_claims_nothing_claims_nothing_with_a_mark_either(answer, state):
 )
 def test_brackets_that_are_no_mark_of_a_source_stay_what_they_are(answer):
     assert take_apart(answer).claims == tuple(sentences(answer))
+
+
+def test_an_answer_with_thousands_of_marks_keeps_each_with_its_sentence():
+    taken = take_apart("Ginger is warm [1]. Honey is sweet. [2]\n" * 3_000)
+    assert [each.text for each in taken.claims[:2]] == ["Ginger is warm [1].", "Honey is sweet. [2]"]
+    assert len(taken.claims) == 6_000
+    assert taken.claims[-1].end == 3_000 * len("Ginger is warm [1]. Honey is sweet. [2]\n") - 1

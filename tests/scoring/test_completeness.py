@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from cortex_eval.core import Case, Expected, InputError, Reply, Turn
 from cortex_eval.scoring import can_embed, scorers
 from cortex_eval.scoring.checklist import Completeness
+from cortex_eval.scoring.denial import is_taken_back, sentence_around
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 BY_WORDS = Completeness(use_embeddings=False)
@@ -258,3 +259,19 @@ def test_near_statements_are_told_apart_only_a_little_better_than_by_chance():
 
     balanced = sum(sum(some) / len(some) for some in right.values()) / 2
     assert 0.6 <= balanced <= 0.8  # a known limit, in docs/scorers-health.md
+
+
+def test_a_reply_of_a_hundred_thousand_characters_without_a_full_stop_is_read_in_time():
+    # Each amount looked at with the whole of its endless sentence would take minutes: the test would hardly end.
+    scorer = scorers.build("completeness", {"use_embeddings": False})
+    [score] = scorer.score_batch([(Case.of("What to take?", id="1"), Reply(text="5 mg " * 20_000))])
+    assert score.value is not None
+
+
+def test_a_denial_counts_within_its_own_sentence_wherever_that_stands():
+    text = "Take turmeric. Do not take honey at night! Is it safe? Drink water"
+    for words, is_back in (("turmeric", False), ("honey", True), ("safe", True), ("water", False)):
+        start = text.index(words)
+        assert is_taken_back(text, start, start + len(words)) is is_back
+    low, high = sentence_around(text, text.index("honey"), text.index("honey") + 5)
+    assert text[low:high] == "Do not take honey at night!"

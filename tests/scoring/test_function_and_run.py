@@ -185,6 +185,38 @@ def test_wrong_arguments_of_the_decorator_are_input_errors():
         async def both(case, reply): ...
 
 
+@pytest.mark.parametrize(
+    ("function", "level", "message"),
+    [
+        (
+            lambda reply: True,
+            "turn",
+            "@scorer: own(reply) does not take a case and its reply; write def own(case, reply).",
+        ),
+        (lambda: True, "case", "@scorer: own() does not take a case and its replies; write def own(case, replies)."),
+        (lambda case, reply, context: True, "turn", "own(case, reply, context) does not take"),
+        (lambda case, reply, *, limit: True, "turn", "limit) does not take"),
+    ],
+)
+def test_a_function_with_other_parameters_is_refused_before_anything_is_asked(function, level, message):
+    function.__name__ = "own"
+
+    with pytest.raises(InputError) as caught:
+        scorer(level=level)(function)
+    with pytest.raises(InputError):
+        plan_scorer(function)
+
+    assert message in str(caught.value)
+    assert "own" not in scorers
+
+
+@pytest.mark.parametrize("function", [lambda *both: True, lambda case, reply, limit=3: True])
+def test_a_function_that_can_be_called_with_two_is_a_scorer(function):
+    function.__name__ = "takes_two"
+
+    assert scorer(function).name == "takes_two"
+
+
 def test_a_function_cannot_take_the_name_of_a_built_in_scorer_but_can_be_defined_again():
     with pytest.raises(InputError, match="There already is a scorer 'accuracy'"):
 
@@ -289,7 +321,10 @@ async def test_one_bad_reply_does_not_cost_the_others_their_score():
         batcher = Batcher(plan(lengths), group)
         tasks = [group.create_task(outcome(batcher, text)) for text in ("a", "bad", "abc")]
 
-    assert [task.result() for task in tasks] == [0.001, "The scorer 'lengths' raised ValueError: bad reply", 0.003]
+    first, second, third = [task.result() for task in tasks]
+    assert (first, third) == (0.001, 0.003)
+    assert second.startswith("The scorer 'lengths' raised ValueError: bad reply (")
+    assert second.endswith(" in score_batch)"), "where in the scorer's own code"
 
 
 async def test_a_batch_scorer_that_loses_scores_is_an_error():

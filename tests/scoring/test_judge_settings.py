@@ -55,6 +55,7 @@ async def test_another_judge_needs_only_its_question_and_how_to_read_the_answer(
     ("settings", "message"),
     [
         ({}, "prompt: say what to judge"),
+        ({"prompt": "Rate {answer} at {context.age}."}, r"prompt: a judge's prompt cannot name \{context\.age\}"),
         ({"prompt": "Rate {anwser}."}, r"prompt: there is no placeholder \{anwser\}. Did you mean 'answer'\?"),
         ({"prompt": "Is {input} a question?"}, r"nothing of the reply is in .* Write \{answer\}"),
         ({"prompt": "prompts/tone.md"}, "Is it a file"),

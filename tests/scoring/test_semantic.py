@@ -10,7 +10,7 @@ import pytest
 from cortex_eval.core import Case, Expected, InputError, Reply, Turn
 from cortex_eval.scoring import can_embed, embedders, load_embedder, plan_scorer, run_scorer, scorers
 from cortex_eval.scoring import embedding as embedding_module
-from cortex_eval.scoring.embedding import MINILM, MiniLM, cache_folder
+from cortex_eval.scoring.embedding import BATCH, MINILM, MiniLM, _chunks, cache_folder
 from cortex_eval.scoring.semantic import Relevance
 
 needs_model = pytest.mark.skipif(not can_embed(), reason="the extra `embed` is not installed")
@@ -280,3 +280,10 @@ def test_each_reference_counts_and_the_best_one_decides():
     (score,) = Relevance(use_embedding_similarity=False).score_batch([(several, Reply(text="rest well"))])
 
     assert score.value == 1
+
+
+def test_one_long_text_does_not_pad_the_short_ones_of_its_batch():
+    lengths = [5] * 40 + [20, 30, 250, 256]
+    chunks = list(_chunks(range(len(lengths)), lengths))
+    assert [each for chunk in chunks for each in chunk] == list(range(len(lengths)))
+    assert [len(chunk) for chunk in chunks] == [BATCH, 40 - BATCH + 2, 2]

@@ -15,7 +15,7 @@ from reference_rouge import rouge_of
 from cortex_eval.core import Case, Expected, Reply, Turn
 from cortex_eval.scoring import scorers
 from cortex_eval.scoring.overlap import edit_similarity, rouge_l, rouge_n, token_f1
-from cortex_eval.scoring.ter import ter
+from cortex_eval.scoring.ter import LONGEST, ter
 from cortex_eval.scoring.text import F1, Accuracy, Chrf, Edit, Rouge1, Rouge2, Ter
 from cortex_eval.scoring.words import squad_words
 from laws import tried
@@ -229,3 +229,12 @@ def test_edit_counts_characters_and_can_leave_case_or_punctuation_out():
 def test_the_new_scorers_are_known_by_name():
     for name in ("edit", "f1", "rouge1", "rouge2", "ter"):
         assert scorers.build(name, {}) is not None
+
+
+def test_very_long_texts_have_a_ter_without_moves_that_is_never_too_low():
+    reference = " ".join(f"word{i}" for i in range(LONGEST + 1))
+    moved = reference.split()
+    moved = " ".join(moved[10:] + moved[:10])
+    assert ter(reference, reference) == 0
+    assert ter(moved, reference) == pytest.approx(20 / (LONGEST + 1))  # ten deleted, ten inserted
+    assert ter("a " * 50_000, "Take it twice.") == pytest.approx(50_000 / 3)

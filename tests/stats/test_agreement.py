@@ -241,3 +241,13 @@ def test_correlations_of_a_small_example():
     assert pearson([1, 2, 3, 4], [2, 4, 6, 8.5]) == pytest.approx(10.75 / math.sqrt(5 * 23.1875), abs=1e-12)
     assert spearman([1, 2, 2, 3], [10, 20, 30, 40]) == pytest.approx(math.sqrt(0.9), abs=1e-12)
     assert pearson([1, 1, 1], [1, 2, 3]) is None
+
+
+def test_raters_who_never_disagreed_on_ten_items_are_not_certain_to_agree():
+    # At most 1 − 0.05^(1/10) = 0.2589 of all items may be otherwise (Hanley & Lippman-Hand 1983); chance is 0.5.
+    agreed = cohen_kappa([[5, 0], [0, 5]])
+    assert (agreed.value, agreed.low, agreed.high) == (1.0, pytest.approx(1 - 0.2589 / 0.5, abs=1e-3), 1.0)
+    sure = cohen_kappa([[500, 0], [0, 500]])
+    assert 0.99 < sure.low < 1
+    constant = cohen_kappa([[5, 5], [0, 0]])
+    assert constant.low < constant.value == 0 < constant.high

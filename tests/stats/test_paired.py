@@ -285,3 +285,14 @@ def test_conversations_that_hang_together_need_more_turns():
     )
     assert pairs_for(0.1, clustered, level=0.05) > 4 * pairs_for(0.1, alone, level=0.05)
     assert together.per_cluster == 60
+
+
+def test_no_p_value_of_the_normal_limit_is_zero_on_either_side():
+    risen = [1 + math.sqrt(i) % 1 for i in range(20_001)]
+    risen[: len(risen) * 45 // 100] = [-each for each in risen[: len(risen) * 45 // 100]]
+    fallen = [-each for each in risen]
+    for sums, tail in ((risen, "greater"), (fallen, "less"), (risen, "two-sided"), (fallen, "two-sided")):
+        found = sign_flip_test(sums, tail)
+        assert found.way == "normal"
+        assert 0 < found.p_value < 1e-12
+    assert sign_flip_test(risen, "greater").p_value == pytest.approx(sign_flip_test(fallen, "less").p_value)

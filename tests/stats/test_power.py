@@ -28,7 +28,7 @@ def test_without_a_drop_no_number_of_pairs_is_enough():
     assert pairs_needed(fallen=0.1, risen=0.1, level=0.05) == math.inf
 
 
-@given(pairs=st.integers(1, 100_000), rate=st.floats(0.01, 1.0), level=st.floats(0.001, 0.2))
+@given(pairs=st.integers(10, 100_000), rate=st.floats(0.01, 1.0), level=st.floats(0.001, 0.2))
 def test_the_smallest_drop_is_the_one_that_just_needs_so_many_pairs(pairs, rate, level):
     drop = smallest_detectable_drop(pairs, rate=rate, level=level)
     if drop is None:
@@ -53,3 +53,9 @@ def test_more_cases_show_smaller_drops(pairs, rate):
 def test_nothing_can_be_seen_in_a_case_or_two_or_when_nothing_passed_before():
     assert smallest_detectable_drop(2, rate=1.0, level=0.05) is None
     assert smallest_detectable_drop(500, rate=0.0, level=0.05) is None
+
+
+def test_no_drop_is_called_visible_that_no_test_could_call_significant():
+    # Four cases that all fall have the p-value 0.5⁴ = 0.0625.
+    assert smallest_detectable_drop(4, rate=1.0, level=0.05) is None
+    assert smallest_detectable_drop(5, rate=1.0, level=0.05) is not None

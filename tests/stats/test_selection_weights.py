@@ -87,3 +87,9 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(kind):
         found = weighted_estimate([value for part in drawn for value in part], weights)
         held += found.low <= truth <= found.high
     assert held / 300 >= 0.93
+
+
+def test_few_weighted_scores_are_as_uncertain_as_few_unweighted_ones():
+    values = [0.2, 0.9, 0.6]
+    weighted, plain = weighted_estimate(values, [1.0, 1.0, 1.0]), estimate(values)
+    assert (weighted.low, weighted.high) == (pytest.approx(plain.low, abs=0.05), pytest.approx(plain.high, abs=0.05))

@@ -76,7 +76,7 @@ class AnthropicModel(Model):
         return {**body, **asked.extra}
 
     def _message(self, linked: Linked) -> dict[str, Any]:
-        """A message in blocks; the service refuses empty ones, so they are left out."""
+        """A message in blocks; the service refuses empty ones and those of spaces only, so they are left out."""
         message = linked.message
         if message.role == "tool":
             result = {"type": "tool_result", "tool_use_id": linked.answers, "content": message.text}
@@ -92,7 +92,7 @@ class AnthropicModel(Model):
             }
             for each in message.attachments
         ]
-        if message.text:
+        if message.text.strip():
             blocks.append({"type": "text", "text": message.text})
         blocks += [
             {"type": "tool_use", "id": call_id, "name": call.name, "input": call.arguments or {}}

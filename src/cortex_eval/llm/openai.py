@@ -118,6 +118,8 @@ class _Reader:
     def __init__(self, host: str) -> None:
         self.host = host
         self._latest_call: object = None
+        self._begun: dict[object, tuple[object, int]] = {}
+        """By the index of a streamed call: the id that it began with, and how many calls began under that index."""
 
     def whole(self, body: dict[str, Any], into: Gathered) -> None:
         """Read the first choice of an answer."""
@@ -172,12 +174,23 @@ class _Reader:
         arguments = function.get("arguments")
         if not isinstance(arguments, str):  # some servers send the object itself
             arguments = "" if arguments is None else to_json(arguments).decode()
-        # A piece of a call names its index; a server that leaves it out begins a new call with an id.
-        key = call.get("index")
-        if key is None:
-            key = call.get("id") or (self._latest_call if into.is_streamed else place)
-        self._latest_call = key
+        key = self._key_of(call, place, into)
         into.call(key, name=str(function.get("name") or ""), arguments=arguments)
+
+    def _key_of(self, call: dict[str, Any], place: int, into: Gathered) -> object:
+        """Which call this is a piece of: the one of its index; a server without indexes begins a new one with an id.
+
+        Some servers call every index 0. There, too, another id is another call.
+        """
+        index, call_id = call.get("index"), call.get("id")
+        if index is None:
+            self._latest_call = call_id or (self._latest_call if into.is_streamed else place)
+            return self._latest_call
+        known, begun = self._begun.get(index, (None, 0))
+        begun += bool(known and call_id and call_id != known)
+        self._begun[index] = call_id or known, begun
+        self._latest_call = (index, begun)
+        return self._latest_call
 
 
 def read_usage(usage: dict[str, Any]) -> Usage:

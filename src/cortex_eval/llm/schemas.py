@@ -113,6 +113,8 @@ def _gemini(schema: Schema, root: Schema, inside: tuple[str, ...]) -> dict[str, 
         found |= _choices(schema)
     if isinstance(schema.get("properties"), Mapping):
         found["properties"] = {name: _gemini(each, root, inside) for name, each in schema["properties"].items()}
+        # Else it may write them in the order of the alphabet: a verdict `met` before the reason that leads to it.
+        found.setdefault("propertyOrdering", list(schema["properties"]))
     if isinstance(schema.get("items"), Mapping):
         found["items"] = _gemini(schema["items"], root, inside)
     return found | _branches(schema, root, inside)

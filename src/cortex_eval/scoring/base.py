@@ -20,6 +20,8 @@ class Scorer(Protocol):
     - `level: ClassVar[Level]`, "turn" by default. A "case" scorer has `score_case(case, replies)` instead of `score`.
     - `version: ClassVar[str]`, changed whenever the same input may give another score.
     - `fingerprint`, a text for what else decides its scores, such as the content of a rules file.
+    - `scores_by`, what it goes by here, in words, where that depends on what is installed: runs that differ in it are
+      not compared, and say so with these words. What is there for want of an extra ends in `(without cortex-eval[…])`.
     - `score_batch(pairs)`, a plain method that scores many (case, reply) pairs at once; it is called in a worker
       thread, for work that would hold up the event loop.
     - `async open(bench)`, called before the first reply of a run, and `async close()`, after the last one: for a scorer
@@ -55,12 +57,15 @@ scorers: Registry[AnyScorer] = Registry(
         "accuracy": "cortex_eval.scoring.text",
         "bleu": "cortex_eval.scoring.text",
         "chrf": "cortex_eval.scoring.text",
+        "citations": "cortex_eval.scoring.cited",
         "clarification": "cortex_eval.scoring.conversations",
         "classification": "cortex_eval.scoring.classification",
         "coherence": "cortex_eval.scoring.coherence",
         "completeness": "cortex_eval.scoring.checklist",
         "confidence": "cortex_eval.scoring.confidence",
         "contains": "cortex_eval.scoring.text",
+        "context_precision": "cortex_eval.scoring.retrieval",
+        "context_recall": "cortex_eval.scoring.retrieval",
         "context_retention": "cortex_eval.scoring.conversations",
         "edit": "cortex_eval.scoring.text",
         "entities": "cortex_eval.scoring.dialogue",
@@ -154,6 +159,14 @@ class PlannedScorer:
     def fingerprint(self) -> str:
         """Changes when the scorer's kind, version or settings change."""
         return self._stamp[2]
+
+    @property
+    def scores_by(self) -> str:
+        """What it goes by, in words: what its scorer says of that, else the models that it asks; empty: always one."""
+        models = self.settings.get("models") or [self.settings.get("model")]
+        named = models if isinstance(models, list | tuple) else []
+        said = getattr(self.scorer, "scores_by", "") or ", ".join(each for each in named if isinstance(each, str))
+        return str(said)
 
     @property
     def stamp(self) -> tuple[Level, str, str]:

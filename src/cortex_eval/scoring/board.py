@@ -105,7 +105,7 @@ class Scoreboard:
                 score = await run_scorer(planned, case, reply, passing_threshold=self._passing_threshold)
             found.scores[planned.name] = score
         except JudgeError as error:
-            found.failed[planned.name] = Failure(error.kind, str(error), error.attempts)
+            found.failed[planned.name] = Failure(error.kind, str(error), error.attempts, error.evidence)
 
     async def _score_together(
         self, case: Case, reply: Reply, conversation: Sequence[Reply] | None, found: _Found
@@ -153,6 +153,10 @@ def scores_to_json(scores: Mapping[str, Score], failed: Mapping[str, Failure]) -
     return to_json({**scores, **errors})
 
 
-def _told(failure: Failure) -> dict[str, str | int]:
-    told = {"kind": failure.kind, "message": failure.message}
-    return {**told, "attempts": failure.attempts} if failure.attempts > 1 else {**told}
+def _told(failure: Failure) -> dict[str, Any]:  # Any: JSON
+    told: dict[str, Any] = {"kind": failure.kind, "message": failure.message}
+    if failure.attempts > 1:
+        told["attempts"] = failure.attempts
+    if failure.evidence is not None:
+        told["evidence"] = failure.evidence
+    return told

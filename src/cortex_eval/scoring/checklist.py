@@ -13,7 +13,7 @@ from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.checklist_items import Checklist, Item, Part, make_checklist, plain_item, read_checklist
 from cortex_eval.scoring.claims import Claim, sentences
 from cortex_eval.scoring.denial import is_taken_back, sentence_around
-from cortex_eval.scoring.embedding import HOW_TO_INSTALL, can_embed, load_embedder
+from cortex_eval.scoring.embedding import HOW_TO_INSTALL, can_embed, load_embedder, words_for_method
 from cortex_eval.scoring.patterns import plain
 from cortex_eval.scoring.words import content_words, share_of_latin
 
@@ -94,6 +94,11 @@ class Completeness:
     def fingerprint(self) -> str:
         """Changes with the items, and with what they can be found by here."""
         return f"{self._list.digest} {'embedding' if self.use_embeddings and can_embed() else 'lexical'}"
+
+    @property
+    def scores_by(self) -> str:
+        """The embedding model, or words."""
+        return words_for_method(wants_meanings=self.use_embeddings, has_model=can_embed())
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """The share of items that are there, with the words for each."""

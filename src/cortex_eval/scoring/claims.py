@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -196,31 +197,46 @@ def take_apart(answer: str) -> TakenApart:
     return TakenApart("refusal" if refused else "advice" if advice else "no_claim", (), tuple(advice))
 
 
+def source_marks(answer: str) -> list[str]:
+    """The marks of sources in an answer, one by one as they are written: `[1]`, `[2, 3]`, `(source: Charaka 1.2)`."""
+    return [
+        mark[0] for marks in _marks_together(answer) for mark in _single_mark_pattern().finditer(answer, *marks.span())
+    ]
+
+
 def _with_marks(answer: str) -> list[tuple[Claim, str]]:
     """Every sentence with the marks of sources behind it, and what it says without any."""
-    marks = [mark.span() for mark in _mark_pattern().finditer(answer) if _is_behind_words(mark)]
+    marks = [mark.span() for mark in _marks_together(answer)]
     if not marks:
         return [(each, each.text) for each in sentences(answer)]
-    unmarked = answer  # of the same length, so that places stay what they are
+    pieces, place = [], 0
     for start, end in marks:
-        unmarked = unmarked[:start] + " " * (end - start) + unmarked[end:]
-    found = []
-    for each in sentences(unmarked):
-        behind = (stop for start, stop in marks if start >= each.end and not answer[each.end : start].strip(" \t.।"))
-        end = next(behind, each.end)
+        pieces += [answer[place:start], " " * (end - start)]  # of the same length, so that places stay what they are
+        place = end
+    found, starts = [], [start for start, _ in marks]
+    for each in sentences("".join([*pieces, answer[place:]])):
+        following = bisect_left(starts, each.end)
+        is_behind = following < len(marks) and not answer[each.end : starts[following]].strip(" \t.।")
+        end = marks[following][1] if is_behind else each.end
         found.append((Claim(answer[each.start : end], each.start, end), " ".join(each.text.split())))
     return found
 
 
+def _marks_together(answer: str) -> list[re.Match[str]]:
+    return [mark for mark in _mark_pattern().finditer(answer) if _is_behind_words(mark)]
+
+
 def _is_behind_words(mark: re.Match[str]) -> bool:
     """Whether a mark can be one: something was said before it, and it is not itself what is said, as a list is."""
-    before, line = mark.string[: mark.start()], mark.string[: mark.start()].rpartition("\n")[2]
     if not mark[0].startswith("[") or not mark[0][1:2].isdecimal():
         return True
-    if words(line):
-        return not line.endswith((": ", "=", "= "))
-    is_alone = not mark.string[mark.end() :].partition("\n")[0].strip(" \t\r.।")
-    return is_alone and bool(words(before)) and not _LIST.match(mark[0])
+    text, start = mark.string, mark.start()
+    line = text.rfind("\n", 0, start) + 1
+    # Looked at in place: a copy of all that is before each mark would take seconds of a long answer.
+    if _letter_pattern().search(text, line, start):
+        return not text.endswith((": ", "=", "= "), line, start)
+    is_alone = not text[mark.end() :].partition("\n")[0].strip(" \t\r.।")
+    return is_alone and _letter_pattern().search(text, 0, start) is not None and not _LIST.match(mark[0])
 
 
 def sentences(text: str) -> list[Claim]:
@@ -298,8 +314,15 @@ def _plain(sentence: str) -> str:
 
 
 @cache
+def _letter_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
+    import regex  # type: ignore[import-untyped]  # has no types; `re` knows no \p{L}
+
+    return regex.compile(r"[\p{L}\p{M}\p{N}]")
+
+
+@cache
 def _stop_pattern() -> Any:  # Any: a compiled pattern of `regex`, which has no public type
-    import regex  # type: ignore[import-untyped]  # has no types; knows the scripts
+    import regex  # as above; knows the scripts
 
     # A stop, what closes with it, and the space after it; Chinese and Japanese set no space.
     return regex.compile(r"(?:[.!?؟।॥]+[\"'”’)\]*]*(?:\[\d+\])*(?=\s|$|[\p{Devanagari}])|[。！？]+[”’」』）]*)")
@@ -323,6 +346,11 @@ def _advice_pattern() -> re.Pattern[str]:
 @cache
 def _mark_pattern() -> re.Pattern[str]:
     return re.compile(_MARKS_TOGETHER, re.IGNORECASE)
+
+
+@cache
+def _single_mark_pattern() -> re.Pattern[str]:
+    return re.compile(_MARK, re.IGNORECASE)
 
 
 @cache

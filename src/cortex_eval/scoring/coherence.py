@@ -10,7 +10,14 @@ from typing import Annotated, ClassVar, NamedTuple
 from cortex_eval.core import Case, Level, Range, Reply, Score
 from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.conversations import carried_share
-from cortex_eval.scoring.embedding import HOW_TO_INSTALL, MINILM, can_embed, embedders, load_embedder
+from cortex_eval.scoring.embedding import (
+    HOW_TO_INSTALL,
+    MINILM,
+    can_embed,
+    embedders,
+    load_embedder,
+    words_for_method,
+)
 from cortex_eval.scoring.words import content_words, share_of_latin, words
 
 LATIN_NEEDED = 0.8
@@ -48,6 +55,11 @@ class Coherence:
     def fingerprint(self) -> str:
         """Whether meanings or only words can be compared here."""
         return "embedding" if self._can_embed() else "lexical"
+
+    @property
+    def scores_by(self) -> str:
+        """The embedding model, or words."""
+        return words_for_method(wants_meanings=self.use_embedding_similarity, has_model=self._can_embed())
 
     async def score_case(self, case: Case, replies: Sequence[Reply]) -> Score:
         """0..1; None for a single turn, and where nothing can be compared."""

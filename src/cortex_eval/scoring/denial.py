@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from bisect import bisect_left, bisect_right
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from cortex_eval.scoring.patterns import Pattern
 
 NEAR = 160
 """How many characters before the words are looked at for a denial close to them."""
+LONGEST = 5_000
+"""Characters of a sentence that are looked at on either side: a reply without any full stop may have a million."""
 _SENTENCE_END = re.compile(r"(?<=[.!?।])[\"')*\]]*\s+|\n+")  # `re`: RE2 cannot look behind; nothing here can backtrack
 
 
@@ -46,17 +49,22 @@ class _Words(NamedTuple):
     suggestion: Pattern
 
 
+class _Gaps(NamedTuple):
+    """Where one sentence has ended and the next begins, in order."""
+
+    starts: list[int]
+    ends: list[int]
+
+
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the sentence begins and ends that holds text[start:end]."""
-    low, high = 0, len(text)
     while start < end and text[start].isspace():  # a match may begin with the space before its words
         start += 1
-    for match in _SENTENCE_END.finditer(text):
-        if match.end() <= start:
-            low = match.end()
-        elif match.start() >= end - 1:
-            high = match.start()
-            break
+    gaps = _gaps(text)
+    before = bisect_right(gaps.ends, start)
+    behind = max(before, bisect_left(gaps.starts, end - 1))
+    low = gaps.ends[before - 1] if before else 0
+    high = gaps.starts[behind] if behind < len(gaps.starts) else len(text)
     return low, high
 
 
@@ -82,6 +90,7 @@ def is_taken_back(text: str, start: int, end: int) -> bool:
     low, high = sentence_around(text, start, end)
     if text[low:high].rstrip().endswith("?"):
         return True
+    low, high = max(low, start - LONGEST), min(high, end + LONGEST)
     clause, inside = _last_clause(text[low:start]), less_mere_without(text[start:end])
     if known.strong_no.finds(clause) or known.weak_no.finds(clause[-NEAR:]) or known.no_inside.finds(inside):
         return True
@@ -141,6 +150,12 @@ def less(pattern: Pattern, text: str) -> str:
     for span in reversed(pattern.spans(text)):
         text = f"{text[: span.start]} {text[span.end :]}"
     return text
+
+
+@lru_cache(maxsize=16)  # many words of one reply are looked at, one after the other
+def _gaps(text: str) -> _Gaps:
+    found = [match.span() for match in _SENTENCE_END.finditer(text)]
+    return _Gaps([start for start, _ in found], [end for _, end in found])
 
 
 @cache

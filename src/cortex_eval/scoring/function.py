@@ -130,6 +130,7 @@ def scorer(
     def make(function: Callable[..., Any]) -> FunctionScorer:  # Any: see ScoreFunction
         if blocking and inspect.iscoroutinefunction(function):
             raise InputError(f"@scorer: {function.__name__} is async, so that blocking=True has no meaning for it.")
+        _check_parameters(function, level)
         made = FunctionScorer(
             function,
             name=name or function.__name__,
@@ -142,6 +143,23 @@ def scorer(
         return made
 
     return make if function is None else make(function)
+
+
+def _check_parameters(function: Callable[..., Any], level: Level) -> None:  # Any: see ScoreFunction
+    """InputError when the function cannot be called as scorers are."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some that are written in C do not tell
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        name = getattr(function, "__name__", type(function).__name__)
+        second = "replies" if level == "case" else "reply"
+        taken = ", ".join(str(each.replace(annotation=each.empty)) for each in signature.parameters.values())
+        raise InputError(
+            f"@scorer: {name}({taken}) does not take a case and its {second}; write def {name}(case, {second})."
+        ) from None
 
 
 def plan_scorer(

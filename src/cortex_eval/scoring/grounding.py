@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from cortex_eval.core import RATE, Case, InputError, Reply, Score
 from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.claims import Claim, TakenApart, take_apart
-from cortex_eval.scoring.embedding import can_embed
+from cortex_eval.scoring.embedding import can_embed, words_for_method
 from cortex_eval.scoring.support import EmbeddedSupport, Question, Support, Supported, parameters
 from cortex_eval.scoring.words import words
 
@@ -136,6 +136,11 @@ class Faithfulness:
         """Whether meanings or only words can be compared here, and with what parameters."""
         return fingerprint_of(self.use_embeddings)
 
+    @property
+    def scores_by(self) -> str:
+        """The embedding model, or words."""
+        return words_for_method(wants_meanings=self.use_embeddings, has_model=can_embed())
+
     async def score(self, case: Case, reply: Reply) -> Score:
         """0..1; None when nothing is claimed or there is nothing to hold it against."""
         return (await asyncio.to_thread(self.score_batch, [(case, reply)]))[0]
@@ -159,6 +164,11 @@ class HallucinationRate:
     def fingerprint(self) -> str:
         """As for faithfulness."""
         return fingerprint_of(self.use_embeddings)
+
+    @property
+    def scores_by(self) -> str:
+        """The embedding model, or words."""
+        return words_for_method(wants_meanings=self.use_embeddings, has_model=can_embed())
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """The rate as its measure and 1 − rate as its value; None when there is nothing to look up, or nowhere."""

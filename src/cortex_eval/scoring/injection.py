@@ -28,7 +28,8 @@ _OURS = r"(?:previous|prior|above|earlier|preceding|system|judging|grading|evalu
 _TEXT = r"(?:instruction|prompt|rule|direction|criteri|guideline|message|text)"
 _WHO = r"(?:llm |ai )?(?:judge|evaluator|grader|rater|auto-?grader)s?"
 _TO = r"(?:dear|hey|note to|message to|message for|attention,?|instructions? to|instructions? for)"
-_UP_TO_5 = r"(?:\s+[\w']+){0,5}?\s+"
+# Possessive (`++`, `*+`): a run of spaces is taken whole, or a reply with a thousand line breaks takes seconds to read.
+_UP_TO_5 = r"(?:\s++[\w']++){0,5}?\s++"
 _STEERING = ("ignore", "disregard", "forget", "override", "bypass", "skip")
 _JUDGES = ("judge", "evaluator", "grader", "rater")
 _MARKS = ("score", "rating", "verdict", "grade", "mark", "point")
@@ -37,7 +38,7 @@ _SIGNS = (
     # Away with what the judge was told.
     (
         _STEERING,
-        rf"\b(?:{'|'.join(_STEERING)})\b(?:\s+\w+){{0,3}}?\s+{_OURS}\b(?:\s+\w+){{0,2}}?\s+{_TEXT}",
+        rf"\b(?:{'|'.join(_STEERING)})\b(?:\s++\w++){{0,3}}?\s++{_OURS}\b(?:\s++\w++){{0,2}}?\s++{_TEXT}",
     ),
     (
         _STEERING[:3],
@@ -55,7 +56,7 @@ _SIGNS = (
     (_MARKS, rf"\b{_GIVE}\b{_UP_TO_5}{_BEST}\s+{_MARK}"),
     (
         _MARKS,
-        rf"\b{_GIVE}\b{_UP_TO_5}{_MARK}\s*(?:of|as|is|to|:|=)?\s*[\"'`]?(?:pass|1(?:\.0+)?|10|100)\b(?!\s*(?:to|and|or|-|–|%))",
+        rf"\b{_GIVE}\b{_UP_TO_5}{_MARK}\s*+(?:of|as|is|to|:|=)?\s*+[\"'`]?(?:pass|1(?:\.0+)?|10|100)\b(?!\s*(?:to|and|or|-|–|%))",
     ),
     (("10/10", "5/5", "100/100", "1/1"), r"\b(?:rate|grade|score)\b(?:\s+[\w']+){0,4}?\s+(?:10/10|5/5|100/100|1/1)"),
     (
@@ -72,7 +73,7 @@ _SIGNS = (
         ("<|", "inst]", "sys>>"),
         r"<\|(?:im_start|im_end|system|assistant|eot_id|start_header_id)\|?>|\[/?inst\]|<</?sys>>",
     ),
-    (("system",), r"(?:^|\n)\s*#*\s*system(?: prompt| message)?\s*:"),
+    (("system",), r"(?:^|\n)[^\S\n]*+#*+[^\S\n]*+system(?: prompt| message)?\s*+:"),
     (("end of",), r"\bend of (?:the )?(?:data|material|answer|reply|response|prompt|input)\b"),
     # Talking to the judge.
     (_JUDGES, rf"\b{_TO} (?:the |any |all )?{_WHO}\b"),

@@ -23,6 +23,8 @@ from cortex_eval.scoring.jury import (
     ballot_of,
     break_tie,
     majority,
+    paid_error,
+    used_by_all,
     used_together,
 )
 from cortex_eval.scoring.prompt import Template, fence_off, shipped_prompt
@@ -136,13 +138,12 @@ class ModelScorer:
         elected = elect(verdicts, len(heard))
         if elected is None:
             for error in (each for each in heard if isinstance(each, JudgeError)):
-                raise error
+                raise paid_error(error, heard) from error
             elected = break_tie(verdicts, self.ties)
         if elected is None:
             votes = ", ".join(str(ballot_of(each)) for each in verdicts)
-            raise JudgeError(
-                f"The jury has no majority: {votes}. What becomes of ties is a setting.", kind="no_majority"
-            )
+            told = f"The jury has no majority: {votes}. What becomes of ties is a setting."
+            raise paid_error(JudgeError(told, kind="no_majority"), heard)
         return Given(elected, self._evidence_of_all(question, heard))
 
     async def _ask_one(self, seat: Seat, question: Question, read: Callable[[Completion], T]) -> Given[T]:
@@ -163,7 +164,8 @@ class ModelScorer:
                 called = await seat.call(asked, idempotency_key=fence)
             except TargetError as error:
                 told = f"The judge did not answer: {error}"
-                raise JudgeError(told, kind=error.kind, attempts=calls + error.attempts) from error
+                calls += error.attempts
+                raise JudgeError(told, kind=error.kind, attempts=calls, evidence=_spent(used, calls)) from error
             asked_times += 1
             calls += called.attempts
             used.append(called.answer.usage)
@@ -172,7 +174,8 @@ class ModelScorer:
             except JudgeError as error:
                 if asked_times >= self.attempts:
                     often = f" Asked {asked_times} times." if asked_times > 1 else ""
-                    raise JudgeError(f"{error}{often}", kind=error.kind, attempts=calls) from error
+                    told, spent = f"{error}{often}", _spent(used, calls)
+                    raise JudgeError(told, kind=error.kind, attempts=calls, evidence=spent) from error
                 if error.kind == "truncated":
                     room = min(2 * room, LARGEST_ANSWER)
             else:
@@ -226,7 +229,7 @@ class ModelScorer:
             "model": ", ".join(each.evidence["model"] for each in given),
             "prompt": _prompt_evidence(question.prompt),
             "parameters": given[0].evidence["parameters"],
-            **used_together([each.evidence for each in given]),
+            **(used_by_all(heard) or {}),
             "jury": [
                 {"model": name, "error": each.kind}
                 if isinstance(each, JudgeError)
@@ -283,6 +286,13 @@ def _read_kept(kept: bytes | None) -> tuple[_Said, ...]:
         return () if kept is None else (_Said(**orjson.loads(kept)),)
     except (orjson.JSONDecodeError, TypeError):
         return ()
+
+
+def _spent(used: Sequence[Usage | None], calls: int) -> dict[str, Any] | None:  # Any: JSON
+    """What calls took that led to no verdict; None when none of them was answered."""
+    if not used:
+        return None
+    return {"tokens": _tokens(used), "cost": _cost(used), "attempts": calls, "cached": False}
 
 
 def _tokens(used: Sequence[Usage | None]) -> dict[str, int] | None:

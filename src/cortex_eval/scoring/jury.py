@@ -6,12 +6,20 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from cortex_eval.core import JudgeError, Unavailable
 from cortex_eval.scoring.verdict import JudgeVerdict
 
 T = TypeVar("T")
+
+
+class _Asked(Protocol):
+    @property
+    def evidence(self) -> Mapping[str, Any]: ...  # Any: JSON
+
+
+Paid = TypeVar("Paid", bound=_Asked)
 Ties = Literal["error", "pass", "fail"]
 """What becomes of a verdict that has no majority: an error, or the best or the worst that was given."""
 Elect = Callable[[Sequence[T], int], T | None]
@@ -109,9 +117,31 @@ async def all_answers(asking: Sequence[Coroutine[Any, Any, T]]) -> list[T | Judg
     return found
 
 
-def all_given(heard: Sequence[T | JudgeError]) -> list[T]:
+def all_given(heard: Sequence[Paid | JudgeError]) -> list[Paid]:
     """Every answer; the first error when there is one. The other verdicts are kept, and not asked for again."""
     for each in heard:
         if isinstance(each, JudgeError):
-            raise each
+            raise paid_error(each, heard) from each
     return [each for each in heard if not isinstance(each, JudgeError)]
+
+
+def paid_error(error: JudgeError, heard: Sequence[_Asked | JudgeError]) -> JudgeError:
+    """The error, with what all took who were asked: nothing else will tell what their verdicts cost."""
+    used = used_by_all(heard)
+    if used is None or used["cached"]:
+        return JudgeError(str(error), kind=error.kind, attempts=_unanswered(heard))
+    return JudgeError(str(error), kind=error.kind, attempts=used["attempts"], evidence=used)
+
+
+def used_by_all(heard: Sequence[_Asked | JudgeError]) -> dict[str, Any] | None:  # Any: JSON
+    """Tokens, cost and calls of all who were asked, of those in error too; None when nobody answered."""
+    answered = [each.evidence for each in heard if each.evidence is not None]
+    if not answered:
+        return None
+    used = used_together(answered)
+    return {**used, "attempts": used["attempts"] + _unanswered(heard)}
+
+
+def _unanswered(heard: Sequence[_Asked | JudgeError]) -> int:
+    """Calls to models that never answered."""
+    return sum(each.attempts for each in heard if isinstance(each, JudgeError) and each.evidence is None)

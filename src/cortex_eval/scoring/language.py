@@ -59,6 +59,11 @@ class Language:
         """Scores differ with and without the model."""
         return "model" if can_detect() else "rules"
 
+    @property
+    def scores_by(self) -> str:
+        """The model that detects languages, or rules."""
+        return "the detecting model" if can_detect() else "rules (without cortex-eval[language])"
+
     def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
         """1 or 0 for each reply; None when no language is asked for, or it cannot be told."""
         return [self._one(case, reply) for case, reply in pairs]

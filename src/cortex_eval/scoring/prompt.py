@@ -14,6 +14,8 @@ from typing import NamedTuple
 from cortex_eval.core import Case, InputError, Reply, did_you_mean, to_json
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+FIELD = re.compile(r"\{([a-z_]+)(\.[\w.-]+)\}")
+"""One field of something, which a judge's prompt cannot name."""
 PART = "\n---\n"
 OF_THE_REPLY = ("answer", "contexts", "conversation", "tool_calls")
 """Placeholders that show the judge something of what it judges."""
@@ -62,6 +64,12 @@ def read_template(text: str, *, field: str, known: Collection[str] = KNOWN) -> T
     for name in template.names:
         if name not in known:
             raise InputError(f"{field}: there is no placeholder {{{name}}}. {did_you_mean(name, known)}")
+    for head, rest in FIELD.findall(template.text):
+        if head in known or head == "metadata":
+            whole = "{context}" if head == "metadata" else f"{{{head}}}"
+            raise InputError(
+                f"{field}: a judge's prompt cannot name {{{head}{rest}}}. Write {whole}, which is sent whole."
+            )
     return template
 
 

@@ -6,16 +6,20 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from contextlib import suppress
+from typing import NamedTuple, cast, get_args
 
 from cortex_eval.core import (
     Case,
+    Direction,
     JudgeError,
     Reply,
     Score,
+    Source,
     StorageError,
     TargetError,
     Unavailable,
+    place_of,
     short_repr,
     shorten,
     to_json,
@@ -25,6 +29,10 @@ from cortex_eval.scoring.base import BatchScorer, CaseScorer, PlannedScorer, Sco
 from cortex_eval.scoring.combine import PASSING_THRESHOLD, ROUNDING
 
 BATCH = 64
+LARGEST = 2**63
+"""Of whole numbers that JSON holds exactly."""
+DIRECTIONS: tuple[str, ...] = get_args(Direction)
+SOURCES: tuple[str, ...] = get_args(Source)
 
 
 async def run_scorer(
@@ -65,9 +73,18 @@ def check_score(planned: PlannedScorer, score: object, *, passing_threshold: flo
     value, measure, passed = score.value, score.measure, score.passed
     if value is not None:
         value = _checked_value(planned, value)
-    if measure is not None and not (isinstance(measure, int | float) and math.isfinite(measure)):
-        raise _bad_score(planned, f"measured {short_repr(measure)}, which is not a number")
+    if measure is not None:
+        measure = _checked_measure(planned, measure)
+    if passed is not None and passed is not True and passed is not False:
+        raise _bad_score(planned, f"says of passing {short_repr(passed)}, which is neither True nor False")
+    if score.direction not in DIRECTIONS or score.source not in SOURCES:
+        found = f"{short_repr(score.direction)} and {short_repr(score.source)}"
+        raise _bad_score(planned, f"has the direction and source {found}; there are {DIRECTIONS} and {SOURCES}")
     if score.evidence is not None or not _is_ascii(score.reason) or not _is_ascii(score.unit):
+        if not isinstance(score.reason, str) or not isinstance(score.unit, str):
+            raise _bad_score(
+                planned, f"gave a reason or unit that is no text: {short_repr((score.reason, score.unit))}"
+            )
         try:
             to_json([score.reason, score.unit, score.evidence])
         except TypeError as error:
@@ -192,10 +209,20 @@ def _checked_value(planned: PlannedScorer, value: object) -> float:
     return min(1.0, max(0.0, float(value)))
 
 
+def _checked_measure(planned: PlannedScorer, measure: object) -> float:
+    """A plain number, also of one that only looks like it, such as numpy's: no file could hold that."""
+    with suppress(OverflowError):
+        if isinstance(measure, int | float) and math.isfinite(plain := float(measure)):
+            return measure if type(measure) is int and abs(measure) < LARGEST else plain
+    raise _bad_score(planned, f"measured {short_repr(measure)}, which is not a number")
+
+
 def _as_judge_error(planned: PlannedScorer, error: BaseException) -> JudgeError:
     kind = error.kind if isinstance(error, TargetError) else "crashed"
     text = shorten(str(error)) or "no message"
-    return JudgeError(f"The scorer {planned.name!r} raised {type(error).__name__}: {text}", kind=kind)
+    place = place_of(error)
+    where = f" ({place})" if place else ""
+    return JudgeError(f"The scorer {planned.name!r} raised {type(error).__name__}: {text}{where}", kind=kind)
 
 
 def _bad_score(planned: PlannedScorer, what: str) -> JudgeError:

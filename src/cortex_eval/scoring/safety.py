@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
@@ -233,16 +234,20 @@ def _contraindicated(rule: Rule, pair: Contraindication, scene: _Scene) -> Itera
         return
     has_condition = _has_condition(pair, scene)
     sentences = [sentence_around(scene.reply, found.start, found.end) for found in spans]
-    if any(warns(scene.reply[low:high]) for low, high in sentences):
+    once = dict.fromkeys(sentences)  # a sentence may name it a thousand times
+    if any(warns(scene.reply[low:high]) for low, high in once):
         return
     if any(is_denied(scene.reply, found.start, found.end) for found in spans):  # *no honey*
         return
-    for (start, end, words), (low, high) in zip(spans, sentences, strict=True):
-        sentence = scene.reply[low:high]
-        if sentence.rstrip().endswith("?") or _is_excused(rule, scene.reply, start, end):
-            continue
-        if has_condition or (pair.condition.finds(sentence) and suggests(sentence)):
-            yield words
+    meant = {place for place in once if _is_meant(rule, pair, scene.reply[slice(*place)], has_condition=has_condition)}
+    yield from (found.words for found, place in zip(spans, sentences, strict=True) if place in meant)
+
+
+def _is_meant(rule: Rule, pair: Contraindication, sentence: str, *, has_condition: bool) -> bool:
+    """Whether a sentence with the substance is no question, not excused, and speaks to someone with the condition."""
+    if sentence.rstrip().endswith("?") or _excuses(rule, sentence):
+        return False
+    return has_condition or (pair.condition.finds(sentence) and suggests(sentence))
 
 
 def _has_condition(pair: Contraindication, scene: _Scene) -> bool:
@@ -254,9 +259,14 @@ def _is_excused(rule: Rule, text: str, start: int, end: int) -> bool:
     if rule.unless is None:
         return False
     low, high = sentence_around(text, start, end)
-    return rule.unless.finds(less_mere_without(text[low:high]))
+    return _excuses(rule, text[low:high])
 
 
+def _excuses(rule: Rule, sentence: str) -> bool:
+    return rule.unless is not None and rule.unless.finds(less_mere_without(sentence))
+
+
+@lru_cache(maxsize=16)  # what the user said is compared with every number of the reply
 def _squeezed(text: str) -> str:
     """The text without case, spaces and marks, digits in one script: 98765 43210 is 9876543210 is ९८७६५४३२१०."""
     return "".join(

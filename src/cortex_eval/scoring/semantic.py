@@ -9,7 +9,14 @@ from typing import ClassVar, NamedTuple
 
 from cortex_eval.core import Case, Reply, Score
 from cortex_eval.scoring.base import scorers
-from cortex_eval.scoring.embedding import HOW_TO_INSTALL, MINILM, can_embed, embedders, load_embedder
+from cortex_eval.scoring.embedding import (
+    HOW_TO_INSTALL,
+    MINILM,
+    can_embed,
+    embedders,
+    load_embedder,
+    words_for_method,
+)
 from cortex_eval.scoring.words import content_words, share_of_latin, words
 
 LATIN_NEEDED = 0.8
@@ -42,6 +49,11 @@ class Relevance:
     def fingerprint(self) -> str:
         """Whether meanings or only words can be compared here."""
         return "embedding" if self._can_embed() else "lexical"
+
+    @property
+    def scores_by(self) -> str:
+        """The embedding model, or words."""
+        return words_for_method(wants_meanings=self.use_embedding_similarity, has_model=self._can_embed())
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """0..1; None when there is nothing to compare with."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from cortex_eval.core import Case, Reply, Score
 from cortex_eval.scoring.base import scorers
-from cortex_eval.scoring.embedding import MiniLM, Tokens, can_embed, load_embedder
+from cortex_eval.scoring.embedding import MiniLM, Tokens, can_embed, load_embedder, words_for_method
 from cortex_eval.scoring.grounding import Grounding, evidence_of, fingerprint_of, ground, shortened
 from cortex_eval.scoring.overlap import rouge_l
 from cortex_eval.scoring.support import EmbeddedSupport, reads_as_english
@@ -29,6 +29,11 @@ class Summary:
     def fingerprint(self) -> str:
         """As for faithfulness."""
         return fingerprint_of(self.use_embeddings)
+
+    @property
+    def scores_by(self) -> str:
+        """The embedding model, or words."""
+        return words_for_method(wants_meanings=self.use_embeddings, has_model=can_embed())
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """0..1; None when there is neither a source nor a reference."""

@@ -92,10 +92,12 @@ class EmbeddedSupport:
 
     def support_many(self, questions: Sequence[Question]) -> list[Supported]:
         """The same for many claims, in order; all texts are embedded together."""
-        looked_up = [look_up(question) for question in questions]
+        # A model that got stuck says the same thing a thousand times: it is looked up once.
+        looked_up = {question: look_up(question) for question in dict.fromkeys(questions)}
         if self.use_embeddings and can_embed():
-            compare_meanings([each for each in looked_up if each is not None and _is_readable(each.question)])
-        return [_NOTHING if each is None else _supported(each) for each in looked_up]
+            compare_meanings([each for each in looked_up.values() if each is not None and _is_readable(each.question)])
+        found = {question: _NOTHING if each is None else _supported(each) for question, each in looked_up.items()}
+        return [found[question] for question in questions]
 
 
 _YES_OR_NO = frozenset(unicodedata.normalize("NFC", "yes no yeah nope हाँ हां जी नहीं").split())

@@ -16,6 +16,8 @@ from cortex_eval.scoring.words import has_cjk_script
 MAX_LENGTH = 10
 MAX_DISTANCE = 50
 MAX_CANDIDATES = 1000
+LONGEST = 2000
+"""Words of a text up to which moves are looked for; beyond, a reply that repeats itself would take minutes."""
 _FLIPPED = str.maketrans("id", "di")
 
 
@@ -23,14 +25,20 @@ def ter(hypothesis: str, reference: str) -> float:
     """Translation edit rate as a share: 0 is best, more than 1 is possible (Snover et al. 2006).
 
     Edits and moved phrases over the words of the reference; upper and lower case are the same. Texts with Chinese or
-    Japanese letters are split as sacrebleu does with `normalized` and `asian_support`: they set no spaces.
+    Japanese letters are split as sacrebleu does with `normalized` and `asian_support`: they set no spaces. Beyond
+    `LONGEST` words a moved phrase counts as what was deleted in one place and inserted in another: TER at its highest.
     """
     is_cjk = has_cjk_script(hypothesis) or has_cjk_script(reference)
     split = _tokens_asian if is_cjk else _tokens
     found, wanted = split(hypothesis), split(reference)
     if not wanted:
         return 1.0 if found else 0.0
-    return _edits(*_as_letters(found, wanted)) / len(wanted)
+    letters = _as_letters(found, wanted)
+    if max(len(found), len(wanted)) > LONGEST:
+        from rapidfuzz.distance import Levenshtein  # imported late: 40 ms
+
+        return Levenshtein.distance(*letters) / len(wanted)
+    return _edits(*letters) / len(wanted)
 
 
 class _Move(NamedTuple):

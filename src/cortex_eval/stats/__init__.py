@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from cortex_eval.stats.ppi import Corrected, ppi_mean, ppi_mean_of_drawn
     from cortex_eval.stats.uncertainty import (
         BOOTSTRAP_LIMIT,
+        Z_95,
         Estimate,
         Interval,
         all_equal_interval,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOOTSTRAP_LIMIT",
     "POWER",
+    "Z_95",
     "Alternative",
     "CalibratedEce",
     "ClusterSums",
@@ -127,6 +129,7 @@ __all__ = [
 _HOMES = {
     "BOOTSTRAP_LIMIT": "uncertainty",
     "POWER": "power",
+    "Z_95": "uncertainty",
     "Alternative": "paired",
     "CalibratedEce": "calibration",
     "ClusterSums": "paired",

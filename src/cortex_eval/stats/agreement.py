@@ -113,6 +113,10 @@ def cohen_kappa(table: Table, *, weights: Weights = "none") -> Kappa | None:
     )
     variance = (spread - (observed * chance - 2 * chance + observed) ** 2) / (n * (1 - chance) ** 4)
     half = Z_95 * math.sqrt(max(0.0, variance))
+    if half < 1e-6:
+        # Raters who never disagreed on n items (or of whom one always says the same) may yet do so on 1 − 0.05^(1/n)
+        # of all items (Hanley & Lippman-Hand 1983): the formula's spread of 0 is what it does not know.
+        half = (1 - 0.05 ** (1 / n)) / (1 - chance)
     return Kappa(value, max(-1.0, value - half), min(1.0, value + half), observed, chance, n)
 
 

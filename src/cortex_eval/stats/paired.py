@@ -225,8 +225,9 @@ def _p_drawn(found: Floats, alternative: Alternative, seed: int) -> float:
 
 
 def _p_normal(z: float, alternative: Alternative) -> float:
-    below = 0.5 * math.erfc(-z / math.sqrt(2))
-    return below if alternative == "less" else 1 - below if alternative == "greater" else 2 * min(below, 1 - below)
+    z = z if alternative == "less" else -z if alternative == "greater" else -abs(z)
+    below = 0.5 * math.erfc(-z / math.sqrt(2))  # one minus the other tail would be 0 from eight deviations on
+    return min(1.0, 2 * below) if alternative == "two-sided" else below
 
 
 def _all_flips(count: int) -> Floats:

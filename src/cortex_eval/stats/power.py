@@ -40,7 +40,9 @@ def smallest_detectable_drop(pairs: int, *, rate: float, level: float, power: fl
         now = rate - drop
         return pairs >= pairs_needed(fallen=rate * (1 - now), risen=(1 - rate) * now, level=level, power=power)
 
-    return _smallest(shows, rate) if rate > 0 else None
+    if rate <= 0 or 0.5**pairs > level:  # the smallest p-value that so many signs can have
+        return None
+    return _smallest(shows, rate)
 
 
 class Noise(NamedTuple):

@@ -41,6 +41,11 @@ class Estimate:
     method: Method
     note: str = ""
 
+    @property
+    def low_of_time(self) -> float | None:
+        """The lower end where values are times, of which none is below zero; few of them may seem to allow it."""
+        return None if self.low is None else max(0.0, self.low)
+
 
 def wilson(passed: float, total: float, *, effective_n: float | None = None) -> Interval | None:
     """The interval of a rate; None when there is nothing to take a rate of.
@@ -137,6 +142,17 @@ def bootstrap_interval(values: Sequence[float], clusters: Sequence[int] | None, 
     return Interval(float(low), float(high))
 
 
+def widened(interval: Interval, mean: float, clusters: float, *, is_resampled: bool) -> Interval:
+    """The interval as wide as so few clusters ask for: without it, the 95 % of five values hold 84 times in 100.
+
+    Student's quantile with one degree of freedom less than there are clusters (Cameron & Miller 2015, VI.D); resamples
+    of n values spread by (n − 1)/n too little as well (Hesterberg 2015, "What Teachers Should Know About the
+    Bootstrap", 3.2). Above a few hundred clusters this changes nothing.
+    """
+    factor = _t_975(clusters - 1) / Z_95 * (math.sqrt(clusters / (clusters - 1)) if is_resampled else 1.0)
+    return Interval(mean - factor * (mean - interval.low), mean + factor * (interval.high - mean))
+
+
 def estimate(
     values: Sequence[float],
     clusters: Sequence[int] | None = None,
@@ -198,10 +214,31 @@ def _of_mean(
 ) -> tuple[Interval | None, Method, str]:
     if independent < 2 or values.count(values[0]) == len(values):
         return None, "undefined", ""
+    method: Method
     if resample and independent <= BOOTSTRAP_LIMIT:
-        return bootstrap_interval(values, clusters, seed=seed), "bootstrap", ""
-    note = f"normal interval: above {BOOTSTRAP_LIMIT:,} clusters the bootstrap gives the same at far greater cost"
-    return cluster_normal_interval(values, clusters), "normal", note
+        found, method, note = bootstrap_interval(values, clusters, seed=seed), "bootstrap", ""
+    else:
+        note = f"normal interval: above {BOOTSTRAP_LIMIT:,} clusters the bootstrap gives the same at far greater cost"
+        found, method = cluster_normal_interval(values, clusters), "normal"
+    if found is not None:
+        mean = math.fsum(values) / len(values)
+        found = widened(found, mean, independent, is_resampled=method == "bootstrap")
+    return found, method, note
+
+
+def _t_975(freedom: float) -> float:
+    """Student's quantile at 0.975, to within 0.02 (0.001 from ten degrees of freedom on)."""
+    if freedom < 1.5:
+        return 12.706204736
+    if freedom < 2.5:
+        return 4.302652730
+    z, square = Z_95, Z_95 * Z_95
+    # Abramowitz & Stegun 1964, 26.7.5
+    first = (square + 1) * z / 4
+    second = ((5 * square + 16) * square + 3) * z / 96
+    third = (((3 * square + 19) * square + 17) * square - 15) * z / 384
+    fourth = ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945) * z / 92160
+    return z + (first + (second + (third + fourth / freedom) / freedom) / freedom) / freedom
 
 
 def _is_binary(values: Sequence[float]) -> bool:

@@ -15,6 +15,7 @@ from cortex_eval.stats.uncertainty import (
     Method,
     all_equal_interval,
     design_effect,
+    widened,
     wilson,
 )
 
@@ -65,6 +66,7 @@ def weighted_estimate(
         sums = _cluster_parts(values, weights, clusters)
         is_small = independent <= BOOTSTRAP_LIMIT
         interval, method = (_resampled(sums, seed), "bootstrap") if is_small else (_linearised(sums, mean), "normal")
+        interval = widened(interval, mean, max(2.0, min(independent, kish_n(weights))), is_resampled=is_small)
     if interval is not None and interval.high - interval.low < 1e-12:
         interval, method = (all_equal_interval(mean, size), "all_equal") if bounded else (None, "undefined")
     if interval is None:
