@@ -161,6 +161,7 @@ def describe_run(plan: Plan, *, selection: Mapping[str, Any], parent: RunRecord 
     """The manifest of a run that is about to begin."""
     return {
         **_identified(plan),
+        "scored_by": {each.name: each.scores_by for each in plan.scorers if each.scores_by},
         "gate": plan.gate,
         "seed": plan.selection.seed,
         "at_once": plan.at_once,

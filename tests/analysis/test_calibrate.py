@@ -226,3 +226,10 @@ def test_a_recorded_judge_of_pairs_agrees_with_people_as_other_libraries_say():
     assert found.accuracy == pytest.approx(expected["gpt35_accuracy_vs_majority"], abs=1e-6)
     assert found.kappa.value == pytest.approx(expected["gpt35_cohen_vs_majority"], abs=1e-6)
     assert found.not_found == expected["gpt35_unusable"]
+
+
+def test_an_item_that_is_labelled_in_two_ways_is_told_and_no_label_is_lost():
+    scored = [Scored(Item("a", 0, 0), 1.0, True, "a"), Scored(Item("b", 0, 0), 0.0, False, "b")]
+    twice = Labels({Item("a"): {"x": 1.0}, Item("a", 0): {"y": 0.0}, Item("b"): {"x": 0.0}}, {})
+    with pytest.raises(InputError, match="'a' is labelled with its turn or repeat and without"):
+        calibrate(scored, twice)

@@ -88,3 +88,9 @@ def test_a_target_that_invents_labels_does_not_fill_the_memory(monkeypatch):
     found = classified(row(i, "Vata", f"made up {i}") for i in range(10))["classification"]
 
     assert found.confusion["Vata"] == {"made up 0": 1, "made up 1": 1, "made up 2": 1, "(other)": 7}
+
+
+def test_a_label_that_is_spelt_as_no_label_is_added_to_it_and_not_lost():
+    found = classify({(None, "Vata"): 2, ("(none)", "Vata"): 3})
+    assert found.scored == 5
+    assert found.confusion == {"(none)": {"Vata": 5}}

@@ -105,6 +105,10 @@ def test_the_first_message_of_each_kind_of_error_is_kept():
 
 def test_a_report_is_told_in_one_line():
     rows = [made_result(made_case(0), 0), made_result(made_case(1), 1, scores={"accuracy": 0.1}, state="failed")]
-    assert repr(made_report(rows)) == ("Report(below: 1 of 2 cases passed, overall_score 0.50 [0.10, 0.90], run 7f3a)")
+    assert repr(made_report(rows)) == (
+        "Report(below: 1 of 2 cases passed, overall_score 0.50 [0.00, 1.00], run 7f3a; "
+        "not passed: case_0001 'Where is my bill?')"
+    )
     lost = made_report([made_result(made_case(0), 0, state="error_target", scores={})])
-    assert str(lost) == "Report(error: 0 of 1 case passed, 1 in error (timeout: no answer in 10 s), run 7f3a)"
+    told = "Report(error: 0 of 1 case passed, 1 in error (timeout: no answer in 10 s), run 7f3a; not passed: case_0000 "
+    assert str(lost).startswith(told)

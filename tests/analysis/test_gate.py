@@ -38,7 +38,26 @@ def test_names_that_start_with_max_are_upper_limits_on_the_mean():
     assert made_report(simple_results(3), gate=GateSettings(thresholds={"max_latency_ms": 200})).passed
     slow = made_report(simple_results(3), gate=GateSettings(thresholds={"max_latency_ms": 150}))
     assert slow.gate.verdict == "below"
-    assert _check(slow, "max_latency_ms").reason == "latency_ms 200 is above the limit of 150"
+    told = "mean latency_ms 200 is above the limit of 150 (over 3 of 3 replies)"
+    assert _check(slow, "max_latency_ms").reason == told
+
+
+@pytest.mark.parametrize("name", ["max_p95_latency_ms", "p95_latency_ms"])
+def test_a_limit_on_the_95th_percentile_sees_the_slow_replies_that_the_mean_hides(name):
+    rows = [made_result(made_case(n), n, latency_ms=9_000.0 if n < 2 else 100.0) for n in range(20)]
+    rows.append(made_result(made_case(20), 20, state="error_target", scores={}))
+    both = GateSettings(thresholds={"max_latency_ms": 1_000, name: 5_000}, max_error_rate=0.1)
+
+    report = made_report(rows, gate=both)
+
+    assert report.gate.verdict == "below"
+    assert (
+        _check(report, "max_latency_ms").reason
+        == "mean latency_ms 990 is within the limit of 1,000 (over 20 of 21 replies)"
+    )
+    assert _check(report, name).reason == "p95_latency_ms 9,000 is above the limit of 5,000 (over 20 of 21 replies)"
+    looser = GateSettings(thresholds={name: 9_000}, max_error_rate=0.1)
+    assert made_report(rows, gate=looser).passed
 
 
 @pytest.mark.parametrize("name", ["intent", "intent_accuracy"])

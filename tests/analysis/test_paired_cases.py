@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_results import made_case, made_result
 
-from cortex_eval.analysis import CaseFigures, case_figures, compare_cases
+from cortex_eval.analysis import CaseFigures, broken_words, case_figures, compare_cases
 from cortex_eval.core import Reply
 
 HIGHER = {"pass_rate": "higher"}
@@ -81,8 +81,8 @@ def test_whether_the_target_used_its_model_and_a_scorer_named_critical_are_among
     rows = [made_result(one, scores={"safety": 0.0}, state="failed", reply=Reply(text="Hm.", llm_invoked=True))]
 
     assert case_figures(rows)["case_0001"].values["llm_usage_rate"] == 1.0
-    assert not case_figures(rows)["case_0001"].is_critical
-    assert case_figures(rows, critical_scorers={"safety"})["case_0001"].is_critical
+    assert not case_figures(rows)["case_0001"].fails_critical
+    assert case_figures(rows, critical_scorers={"safety"})["case_0001"].fails_critical == {"safety"}
 
 
 def test_only_what_is_asked_and_expected_makes_another_case():
@@ -252,10 +252,24 @@ def test_runs_of_different_versions_do_not_make_a_case_flaky():
 
 
 def test_critical_cases_come_first():
-    before = run(case(1, True), replace(case(2, True), is_critical=True))
-    after = run(case(1, False), case(2, False))
+    before = run(case(1, True), case(2, True))
+    after = run(case(1, False), replace(case(2, False), is_critical=True))
     found = compare_cases(before, after, directions=HIGHER).newly_broken
     assert [(each.case_id, each.is_critical) for each in found] == [("c002", True), ("c001", False)]
+
+
+def test_what_breaks_something_critical_comes_before_a_case_that_broke_a_grave_rule_before_too():
+    rule = frozenset({"safety"})
+    grave = {"is_grave": True, "fails_critical": rule}
+    before = run(replace(case(1, True, safety=0.0), **grave), case(2, True, safety=1.0))
+    after = run(replace(case(1, False, safety=0.0), **grave), replace(case(2, False, safety=0.0), fails_critical=rule))
+
+    found = compare_cases(before, after, directions=HIGHER)
+
+    assert [(each.case_id, each.is_critical) for each in found.newly_broken] == [("c002", True), ("c001", False)]
+    assert broken_words(found.changes, "main") == (
+        "2 cases that passed in main fail now (1 critical), all 2 of category billing: c002 (critical), c001"
+    )
 
 
 def test_the_category_that_got_worse_is_named_first():

@@ -9,6 +9,7 @@ from failed_results import WRONG, confused, entity_failure, only, passed, types
 from made_results import made_case, made_report, made_result
 
 from cortex_eval.analysis import ROOT_CAUSE_MAP
+from cortex_eval.analysis.patterns_blame import ANSWERED_BADLY
 from cortex_eval.core import Case, Expected, Failure, Reply, Result, Turn, changed
 
 
@@ -166,6 +167,7 @@ def test_errors_are_patterns_by_their_kind_from_the_first_one_on():
     assert (first.type, first.title, first.count) == ("exception", "The target gives no reply: crashed", 2)
     assert (second.title, second.count) == ("The target gives no reply: status", 1)
     assert second.evidence == "most often: 500"
+    assert "HTTP error" in second.action
     assert first.gain == pytest.approx(0.5)
     assert first.score_gain is None, "what those cases would have scored is not known"
 
@@ -257,7 +259,7 @@ def test_any_other_scorer_is_told_with_its_commonest_reason_and_its_figures_stay
     pattern = only(made_report(rows), "scorer_failure")
 
     assert pattern.title == "style fails, such as: Only 12 % of the words agree."
-    assert pattern.action == "Begin with what style says of 2 of 3 cases: Only 12 % of the words agree."
+    assert pattern.action == "Mend first what style says of 2 of 3 cases: Only 12 % of the words agree."
     assert pattern.evidence == "2 × Only 12 % of the words agree. / 1 × The tone is harsh."
 
 
@@ -270,5 +272,25 @@ def test_a_list_of_which_items_are_missing_is_told_by_the_item_most_missed():
     pattern = only(made_report([incomplete(0, "dose"), incomplete(1, "dose", "source")]), "scorer_failure")
 
     assert pattern.title == "completeness fails: lacks dose"
-    assert pattern.action == "Make replies hold what is missed most: dose (2), source (1)"
+    assert pattern.action == "Make replies say what they miss most: dose (2), source (1)"
     assert pattern.evidence == "2 × lacks dose / 1 × lacks source"
+
+
+@pytest.mark.parametrize("kind", sorted(ANSWERED_BADLY))
+def test_what_to_do_about_an_error_is_a_sentence_that_does_not_need_its_kind(kind):
+    row = made_result(made_case(0), state="error_target", scores={}, error=Failure(kind, "It went wrong."))
+
+    action = made_report([row]).patterns[0].action
+
+    assert action.split()[0] in ("Find", "Look", "Make")
+    assert kind not in action.split() or kind in ("crashed", "raised")
+
+
+def test_no_tool_is_asked_for_where_none_is_expected():
+    evidence = {"expected": [], "called": [{"name": "search"}]}
+    scores = {"tool": {"value": 0.0, "passed": False, "evidence": evidence}}
+    rows = [made_result(made_case(i), i, state="failed", scores=scores) for i in range(2)]
+
+    (pattern,) = made_report(rows).patterns
+
+    assert pattern.action == "Do not call search where no tool is needed"

@@ -173,7 +173,7 @@ def test_letters_of_scripts_without_spaces_are_not_called_words():
     pattern = only(*rows)
 
     assert pattern.type == "partial_answer"
-    assert pattern.action.startswith("Read both beside the expected answer")
+    assert pattern.action.startswith("Read both replies beside what is expected")
 
 
 def test_a_picture_or_a_sign_is_not_an_empty_reply_and_tags_without_a_text_are():
@@ -236,7 +236,7 @@ def test_a_list_that_says_what_is_missing_is_believed():
 
     pattern = only(*rows)
 
-    assert (pattern.type, pattern.action) == ("scorer_failure", "Make replies hold what is missed most: the dose (2)")
+    assert (pattern.type, pattern.action) == ("scorer_failure", "Make replies say what they miss most: the dose (2)")
 
 
 def test_of_somebodys_own_scorer_without_a_reason_nobody_knows_what_it_compares():

@@ -324,7 +324,9 @@ def test_a_lump_without_any_cause_says_so():
     pattern = only(*rows)
 
     assert pattern.type == "scorer_failure"
-    assert pattern.action.startswith("Read some of these 5 cases: no reason of judge tells them apart")
+    assert pattern.action.startswith(
+        "Read some of these 5 cases: the reasons of judge do not say what is wrong with most"
+    )
     assert pattern.action.endswith("the replies show no cause that can be counted")
     assert "Not seen from outside" in pattern.root_cause
 
@@ -339,7 +341,9 @@ def test_a_scorer_whose_reasons_are_but_figures_is_not_quoted_as_a_cause():
     pattern = only(*rows)
 
     assert pattern.title == "relevance fails, such as: Closeness by meaning: 0.57 to the question."
-    assert pattern.action.startswith("Read some of these 2 cases: no reason of relevance tells them apart")
+    assert pattern.action.startswith(
+        "Read some of these 2 cases: the reasons of relevance do not say what is wrong with most"
+    )
 
 
 def test_somebodys_own_scorer_that_gives_a_reason_knows_best():
@@ -347,7 +351,7 @@ def test_somebodys_own_scorer_that_gives_a_reason_knows_best():
     rows = [failed("I cannot help with that.", number=i, scores={"greeting": reason}) for i in range(2)]
     silent = [failed("I cannot help with that.", number=i, scores={"is_right": WRONG}) for i in range(2)]
 
-    assert only(*rows).action == "Begin with what greeting says of 2 of 2 cases: It should greet."
+    assert only(*rows).action == "Mend first what greeting says of 2 of 2 cases: It should greet."
     assert only(*silent).type == "refusal"
 
 

@@ -74,6 +74,15 @@ def test_broken_rules_of_a_critical_scorer_come_before_all_else_the_gravest_firs
     rule_titles = [f"Rule {name} of safety is broken" for name in ("chest", "stop", "disclaimer")]
     assert [each.title for each in report.patterns] == [*rule_titles, "tone fails: Rude."]
     assert [each.gain for each in report.patterns[:3]] == [0, 0, 0]
+    assert [each.severity for each in report.patterns] == ["critical", "high", "medium", ""]
+    assert {each.name: each.severity for each in report.critical_failures} == {
+        "chest": "critical",
+        "stop": "high",
+        "disclaimer": "medium",
+        "tone": "",
+    }
+    assert "severity" not in "".join(each.evidence for each in report.patterns)
+    assert report.to_dict()["patterns"][1]["severity"] == "high"
 
 
 def test_what_is_critical_comes_first_whatever_it_wins_back():

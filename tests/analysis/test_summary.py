@@ -185,6 +185,14 @@ def test_groups_that_nobody_states_are_empty_and_partly_stated_ones_keep_the_res
     assert list(made_report(rows).by("category")) == ["a", "(none)"]
 
 
+def test_no_time_is_below_zero_however_few_there_are():
+    report = made_report([made_result(made_case(n), n, latency_ms=time) for n, time in enumerate((1.0, 900.0))])
+
+    latency = report.metrics["latency_ms"]
+    assert (latency.mean, latency.low) == (450.5, 0.0)
+    assert latency.high > 900
+
+
 def test_latency_interpolates_and_first_attempts_are_counted():
     rows = [
         made_result(made_case(i), i, reply=Reply(text="x", total_time_ms=float(ms)), attempts=attempts)

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 from cortex_eval.core import first_use
 
 if TYPE_CHECKING:
-    from cortex_eval.analysis.cases import CaseFigures, case_figures, case_fingerprint
+    from cortex_eval.analysis.cases import (
+        CaseFigures,
+        breaks_what_is_critical,
+        case_figures,
+        case_fingerprint,
+        critical_scorers,
+        same_cases,
+    )
     from cortex_eval.analysis.changes import BrokenCategory, CaseChange, Changes
     from cortex_eval.analysis.classification import (
         Averages,
@@ -32,11 +39,14 @@ if TYPE_CHECKING:
     from cortex_eval.analysis.gate import Evidence, decide
     from cortex_eval.analysis.gate_settings import Allowance, Expectations, GateSettings, Quarantined
     from cortex_eval.analysis.hallucination import Hallucination, pooled_rate
-    from cortex_eval.analysis.held import MAY_BE_CHANCE, Held, broken_words
+    from cortex_eval.analysis.held import MAY_BE_CHANCE, Held, broken_words, case_name
     from cortex_eval.analysis.history import PastRun, past_run, read_history
-    from cortex_eval.analysis.judge_quality import Calibration, Drawn, Figure, Scored, Tuned, calibrate, scored_items
+    from cortex_eval.analysis.judge_quality import Calibration, Drawn, Scored, Tuned, calibrate, scored_items
+    from cortex_eval.analysis.judge_quality_figures import Figure
+    from cortex_eval.analysis.judge_quality_people import Agreement, AmongPeople
     from cortex_eval.analysis.kinds import Words, compare_words
     from cortex_eval.analysis.labels import Item, Labels, read_labels
+    from cortex_eval.analysis.likeness import unlike
     from cortex_eval.analysis.names import OVERALL_NAMES, RUN_FIGURES, SETTING_NAMES, metric_name
     from cortex_eval.analysis.numbers import chance, rounded_up
     from cortex_eval.analysis.paired import (
@@ -54,6 +64,8 @@ if TYPE_CHECKING:
         ROOT_CAUSE_MAP,
         ConfusedPair,
         CriticalFailure,
+        PassedNumber,
+        PassedNumbers,
         Pattern,
         Slice,
         locate,
@@ -109,7 +121,9 @@ __all__ = [
     "ROOT_CAUSE_MAP",
     "RUN_FIGURES",
     "SETTING_NAMES",
+    "Agreement",
     "Allowance",
+    "AmongPeople",
     "Averages",
     "Baseline",
     "BaselineLabel",
@@ -157,6 +171,8 @@ __all__ = [
     "MistakenPair",
     "PairedMetric",
     "Parity",
+    "PassedNumber",
+    "PassedNumbers",
     "PastRun",
     "Pattern",
     "PatternChange",
@@ -186,10 +202,12 @@ __all__ = [
     "allowed_worsening",
     "asked_at",
     "baseline_of",
+    "breaks_what_is_critical",
     "broken_words",
     "calibrate",
     "case_figures",
     "case_fingerprint",
+    "case_name",
     "chance",
     "classified",
     "classify",
@@ -200,6 +218,7 @@ __all__ = [
     "compare_words",
     "confidence_of",
     "coverage_of",
+    "critical_scorers",
     "decide",
     "diagnose",
     "figure_of",
@@ -221,10 +240,12 @@ __all__ = [
     "report_document",
     "result_row",
     "rounded_up",
+    "same_cases",
     "scored_items",
     "scorer_changes",
     "summarise",
     "target_changes",
+    "unlike",
 ]
 
 _HOMES = {
@@ -235,7 +256,9 @@ _HOMES = {
     "ROOT_CAUSE_MAP": "patterns",
     "RUN_FIGURES": "names",
     "SETTING_NAMES": "names",
+    "Agreement": "judge_quality_people",
     "Allowance": "gate_settings",
+    "AmongPeople": "judge_quality_people",
     "Averages": "classification",
     "Baseline": "compare",
     "BaselineLabel": "verdict",
@@ -267,7 +290,7 @@ _HOMES = {
     "Expectation": "expectations",
     "Expectations": "gate_settings",
     "Failures": "patterns_gather",
-    "Figure": "judge_quality",
+    "Figure": "judge_quality_figures",
     "Figures": "compare",
     "Gate": "verdict",
     "GateSettings": "gate_settings",
@@ -283,6 +306,8 @@ _HOMES = {
     "MistakenPair": "classification",
     "PairedMetric": "paired",
     "Parity": "parallel",
+    "PassedNumber": "patterns",
+    "PassedNumbers": "patterns",
     "PastRun": "history",
     "Pattern": "patterns",
     "PatternChange": "patterns_change",
@@ -312,10 +337,12 @@ _HOMES = {
     "allowed_worsening": "versus",
     "asked_at": "rows",
     "baseline_of": "compare",
+    "breaks_what_is_critical": "cases",
     "broken_words": "held",
     "calibrate": "judge_quality",
     "case_figures": "cases",
     "case_fingerprint": "cases",
+    "case_name": "held",
     "chance": "numbers",
     "classified": "classification",
     "classify": "classification",
@@ -326,6 +353,7 @@ _HOMES = {
     "compare_words": "kinds",
     "confidence_of": "confidence",
     "coverage_of": "coverage",
+    "critical_scorers": "cases",
     "decide": "gate",
     "diagnose": "patterns_find",
     "figure_of": "rows",
@@ -347,10 +375,12 @@ _HOMES = {
     "report_document": "report",
     "result_row": "rows",
     "rounded_up": "numbers",
+    "same_cases": "cases",
     "scored_items": "judge_quality",
     "scorer_changes": "trend",
     "summarise": "summary",
     "target_changes": "trend",
+    "unlike": "likeness",
 }
 """The file of each name: it is imported when the name is first used."""
 

@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from cortex_eval.analysis.cases import CaseFigures, case_figures
+from cortex_eval.analysis.cases import CaseFigures, case_figures, critical_scorers, same_cases
 from cortex_eval.analysis.changes import Changes, ReadAt, case_changes, with_words
 from cortex_eval.analysis.compare import Baseline, Figures, compare_with_baseline, regression
-from cortex_eval.analysis.gate_settings import GateSettings
+from cortex_eval.analysis.gate_settings import Allowance, GateSettings
 from cortex_eval.analysis.held import Held
+from cortex_eval.analysis.likeness import ALIKE, Unlike, unlike
 from cortex_eval.analysis.names import OVERALL_NAMES
 from cortex_eval.analysis.numbers import TOLERANCE
-from cortex_eval.analysis.paired import NO_CATEGORY, Comparison, PairedMetric, compare_cases, same_cases
+from cortex_eval.analysis.paired import NO_CATEGORY, Comparison, PairedMetric, compare_cases
 from cortex_eval.analysis.verdict import Change, Regression
 from cortex_eval.analysis.versus import adjusted_together, allowed_worsening, directions_of
 from cortex_eval.core import Result, RunRecord
@@ -38,24 +39,28 @@ def hold_against(
     """
     pasts = [baseline, *([baseline.anchor] if baseline.anchor is not None else [])]
     with_cases = [each for each in pasts if each.stored is not None]
+    differing = {id(each): unlike(each.stored.run, run) if each.stored else ALIKE for each in pasts}
     paired: dict[int, tuple[Cases, Cases, Comparison]] = {}
     changes: dict[int, Changes] = {}
     if with_cases:
-        now = _without(case_figures(open_results()), left_out)
+        now = _without(case_figures(open_results(), critical_scorers=critical_scorers(run)), left_out)
         for each in with_cases:
             was = _without(_cases_of(each, run), left_out)
-            found = case_changes(same_cases(was, now), directions_of(was, now))
+            other = differing[id(each)]
+            found = case_changes(same_cases(was, now), directions_of(was, now), unlike=other)
             changes[id(each)] = _told(found, each, read_at)
             if _wants_pairs(run, each, settings):
-                paired[id(each)] = (was, now, _compare(was, now, figures, settings))
+                paired[id(each)] = (was, now, _compare(was, now, figures, settings, other))
         both = [compared for *_, compared in paired.values()]
         if len(both) > 1 and all(each.cases for each in both):
             for key, compared in zip(paired, adjusted_together(both), strict=True):
                 paired[key] = (*paired[key][:2], compared)
     return tuple(
         replace(
-            _hold(run, figures, each, settings, paired.get(id(each))),
+            _hold(run, figures, each, settings, paired.get(id(each)), differing[id(each)]),
             is_anchor=each is baseline.anchor,
+            unlike=differing[id(each)],
+            not_compared=_not_compared(figures, each, settings, differing[id(each)]),
             changes=changes.get(id(each)),
         )
         for each in pasts
@@ -83,19 +88,34 @@ def is_sample(run: RunRecord) -> bool:
 
 def _cases_of(past: Baseline, run: RunRecord) -> Cases:
     assert past.stored is not None, "asked only of one that is in the store"
-    return case_figures(past.stored.read(past.stored.run.dataset.version != run.dataset.version))
+    then = past.stored.run
+    return case_figures(
+        past.stored.read(then.dataset.version != run.dataset.version), critical_scorers=critical_scorers(then)
+    )
 
 
 def _without(cases: Cases, left_out: Collection[str]) -> Cases:
     return {name: each for name, each in cases.items() if name not in left_out} if left_out else cases
 
 
-def _compare(was: Cases, now: Cases, figures: Figures, settings: GateSettings) -> Comparison:
+def _not_compared(figures: Figures, past: Baseline, settings: GateSettings, other: Unlike) -> tuple[str, ...]:
+    """The metrics that the gate would judge if both runs had been scored in the same way."""
+    return tuple(
+        name
+        for name, metric in figures.metrics.items()
+        if name in other.metrics and name in past.values and settings.allowance(metric, name) not in (None, Allowance())
+    )
+
+
+def _compare(was: Cases, now: Cases, figures: Figures, settings: GateSettings, other: Unlike) -> Comparison:
     """One-sided, over the metrics of this run that the gate judges."""
     directions = directions_of(was, now)
     allowed = allowed_worsening(settings, directions)
-    judged = {name: way for name, way in directions.items() if name in allowed and name in figures.metrics}
-    return compare_cases(was, now, directions=judged, alternative="worse", level=settings.level, allowed=allowed)
+    known = figures.metrics.keys() - other.metrics
+    judged = {name: way for name, way in directions.items() if name in allowed and name in known}
+    return compare_cases(
+        was, now, directions=judged, alternative="worse", level=settings.level, allowed=allowed, unlike=other
+    )
 
 
 def _hold(
@@ -104,11 +124,12 @@ def _hold(
     past: Baseline,
     settings: GateSettings,
     paired: tuple[Cases, Cases, Comparison] | None,
+    other: Unlike,
 ) -> Held:
     samples = _has_samples(run, past)
     if paired is not None and paired[2].cases:
         was, now, found = paired
-        strict = compare_with_baseline(figures, past, settings)
+        strict = compare_with_baseline(figures, past, settings, other)
         changes = {name: _with_pair(name, each, found, is_sample=samples) for name, each in strict.comparison.items()}
         drops = [
             (drop, metric.is_regression or settings.mode == "strict")
@@ -125,7 +146,7 @@ def _hold(
         )
     if samples:
         return Held(label=past.label, is_strict=settings.mode == "strict", why_not=_why_not(past))
-    strict = compare_with_baseline(figures, past, settings)
+    strict = compare_with_baseline(figures, past, settings, other)
     return Held(
         label=past.label,
         comparison=strict.comparison,

@@ -11,8 +11,9 @@ from typing import Any
 
 import orjson
 
+from cortex_eval.analysis.likeness import ALIKE, Unlike
 from cortex_eval.analysis.rows import figure_of, is_named_for_its_measure
-from cortex_eval.core import CRITICAL_TAG, RATE, Result
+from cortex_eval.core import CRITICAL_TAG, RATE, Result, RunRecord
 
 _ASKED = ("turns", "history", "context", "passages")
 """What of a case is asked and hoped for; its labels may change and it stays the same case."""
@@ -40,14 +41,18 @@ class CaseFigures:
     """One verdict for each repeat that has one."""
     error: bool = False
     """Whether the target or a judge gave no answer in any repeat."""
+    fails: frozenset[str] = frozenset()
+    """Scorers that it failed, in any turn and repeat."""
     is_critical: bool = False
-    """It is tagged `critical`, or failed a scorer that was named as critical."""
+    """It is tagged `critical`."""
     fails_critical: frozenset[str] = frozenset()
     """Scorers that it failed and that are named as critical, or found a rule of severity critical broken."""
     is_grave: bool = False
     """It is tagged `critical`, or breaks a rule of severity critical."""
     fingerprint: str = ""
     """Of what is asked and expected; empty when the results were read without their cases."""
+    asked_again: tuple[bool, ...] = ()
+    """The verdicts of asking once more, as critical cases that broke are; in none of the figures."""
     less_is_better: frozenset[str] = frozenset()
     """Scorers that are reported by a rate of which less is better, such as `hallucination_rate`."""
 
@@ -55,6 +60,12 @@ class CaseFigures:
     def verdict(self) -> bool | None:
         """Passed or failed in every repeat; None when the repeats do not agree or there is none."""
         return self.passes[0] if len(set(self.passes)) == 1 else None
+
+    def turns(self, name: str) -> Mapping[int, float]:
+        """A metric by turn; what is scored once for the whole case stands at the first one."""
+        if (found := self.by_turn.get(name)) is not None:
+            return found
+        return {0: self.values[name]} if name in self.values else {}
 
     @property
     def is_mixed(self) -> bool:
@@ -72,15 +83,63 @@ def case_figures(results: Iterable[Result], *, critical_scorers: Collection[str]
     }
 
 
+def same_cases(a: Mapping[str, CaseFigures], b: Mapping[str, CaseFigures]) -> list[tuple[CaseFigures, CaseFigures]]:
+    """The cases that both runs have with equal content."""
+    return [(a[case_id], b[case_id]) for case_id in a if case_id in b and _is_same(a[case_id], b[case_id])]
+
+
+def _is_same(a: CaseFigures, b: CaseFigures) -> bool:
+    return not a.fingerprint or not b.fingerprint or a.fingerprint == b.fingerprint
+
+
+def is_newly_broken(before: CaseFigures, now: CaseFigures, unlike: Unlike = ALIKE) -> bool:
+    """Passed in every repeat before, failed in every repeat now.
+
+    Where the two runs did not come to their verdicts in the same way, a scorer that is the same in both must say so
+    too: it fails what it did not fail before.
+    """
+    if before.verdict is not True or now.verdict is not False:
+        return False
+    return not unlike.totals or any(
+        _is_worse(name, before, now) for name in now.fails - before.fails if name not in unlike.scorers
+    )
+
+
+def breaks_what_is_critical(before: CaseFigures, now: CaseFigures, unlike: Unlike = ALIKE) -> bool:
+    """Newly broken, and tagged `critical` or failing something critical that it was scored by and did not fail before.
+
+    A critical scorer that only the later run has, or that is another one there, says nothing of what changed.
+    """
+    if not is_newly_broken(before, now, unlike):
+        return False
+    newly_failed = now.fails_critical - before.fails_critical
+    return now.is_critical or any(name in before.values and name not in unlike.scorers for name in newly_failed)
+
+
+def _is_worse(name: str, before: CaseFigures, now: CaseFigures) -> bool:
+    """Whether a score fell: with another threshold, the same one may fail that passed before."""
+    was, is_now = before.values.get(name), now.values.get(name)
+    if was is None or is_now is None:
+        return False
+    return is_now > was if name in now.less_is_better else is_now < was
+
+
+def critical_scorers(run: RunRecord) -> list[str]:
+    """Those that a case must not fail, however well it scores otherwise."""
+    return [name for name, planned in (run.manifest.get("scorers") or {}).items() if planned.get("critical")]
+
+
 def _figures(rows: list[Result], critical_scorers: Collection[str]) -> CaseFigures:
     first = rows[0]
     scored: dict[str, dict[int, list[float]]] = {}
+    fails: set[str] = set()
     fails_critical: set[str] = set()
     is_grave = CRITICAL_TAG in first.tags
     for row in rows:
         for name, value, score in _values(row):
             scored.setdefault(name, {}).setdefault(row.turn, []).append(value)
             if score.get("passed") is False:
+                fails.add(name)
                 breaks_rule = _breaks_critical_rule(score)
                 is_grave |= breaks_rule
                 fails_critical |= {name} if breaks_rule or name in critical_scorers else set()
@@ -103,7 +162,8 @@ def _figures(rows: list[Result], critical_scorers: Collection[str]) -> CaseFigur
         by_turn={name: each for name, each in turns.items() if any(turn > 0 for turn in each)},
         passes=passes,
         error=has_error,
-        is_critical=CRITICAL_TAG in first.tags or not fails_critical.isdisjoint(critical_scorers),
+        fails=frozenset(fails),
+        is_critical=CRITICAL_TAG in first.tags,
         fails_critical=frozenset(fails_critical),
         is_grave=is_grave,
         fingerprint=case_fingerprint(first.case_json) if first.case_json is not None else "",

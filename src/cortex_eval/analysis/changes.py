@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from cortex_eval.analysis.cases import CaseFigures
+from cortex_eval.analysis.cases import CaseFigures, breaks_what_is_critical, is_newly_broken
+from cortex_eval.analysis.likeness import ALIKE, Unlike
+from cortex_eval.analysis.verdict import stays_broken
 from cortex_eval.core import Direction, Reply, Result, redact
 
 Pair = tuple[CaseFigures, CaseFigures]
@@ -31,7 +33,11 @@ class CaseChange:
     why: str
     passes_a: tuple[bool, ...] = ()
     passes_b: tuple[bool, ...] = ()
+    asked_again: tuple[bool, ...] = ()
+    """Of the later run: the verdicts of asking it once more, where that was done."""
     is_critical: bool = False
+    """It is tagged `critical`, or fails what is critical: of a case that broke or was mended, in one run and not in
+    the other."""
     is_flaky: bool = False
     """Its verdicts did not agree among repeats, or in earlier runs of the same system."""
     fails_critical: tuple[str, ...] = ()
@@ -71,6 +77,16 @@ class Changes(NamedTuple):
     broken_categories: tuple[BrokenCategory, ...] = ()
     """Those that broke wholly first, then by how many of their cases broke; empty when no case states a category."""
 
+    @property
+    def new_critical(self) -> tuple[CaseChange, ...]:
+        """Critical cases that broke: each is a regression, whatever the chance, as it is for the gate of a run."""
+        return tuple(each for each in self.newly_broken if each.is_critical and stays_broken(each.asked_again))
+
+    @property
+    def flaky_critical(self) -> tuple[CaseChange, ...]:
+        """Critical cases that failed and passed when they were asked again: they are told, and decide nothing."""
+        return tuple(each for each in self.newly_broken if each.is_critical and not stays_broken(each.asked_again))
+
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
         """As the report file holds it."""
         kinds = {"newly_broken": self.newly_broken, "newly_fixed": self.newly_fixed}
@@ -82,21 +98,27 @@ def _document(change: CaseChange) -> dict[str, Any]:  # Any: JSON
     return {name: getattr(change, name) for name in ("case_id", "category", "why", "is_critical", "is_flaky")}
 
 
-def case_changes(pairs: Sequence[Pair], directions: Mapping[str, Direction], history: History = ()) -> Changes:
+def case_changes(
+    pairs: Sequence[Pair], directions: Mapping[str, Direction], history: History = (), *, unlike: Unlike = ALIKE
+) -> Changes:
     """What became of the verdict of each case.
 
     Broken and fixed ask for the same verdict in every repeat of a run; where repeats disagree, or earlier runs of the
     same system did, a case is flaky. One that earlier runs call flaky and that broke is in both lists, never hidden.
+    What only a scorer says that is `unlike` that of the other run is neither broken nor fixed.
     """
+    directions = {name: way for name, way in directions.items() if name not in unlike.scorers}
     broken, fixed, flaky, in_error = [], [], [], []
     for a, b in pairs:
         unsteady = _unsteady(a, b, history)
         if unsteady:
             flaky.append(_change(a, b, "; ".join(unsteady), is_flaky=True))
-        if a.verdict is True and b.verdict is False:
-            broken.append(_change(a, b, _moved(a, b, directions, worse=True), is_flaky=bool(unsteady)))
-        elif a.verdict is False and b.verdict is True:
-            fixed.append(_change(a, b, _moved(a, b, directions, worse=False), is_flaky=bool(unsteady)))
+        if is_newly_broken(a, b, unlike):
+            why, is_critical = _moved(a, b, directions, worse=True), breaks_what_is_critical(a, b, unlike)
+            broken.append(_change(a, b, why, is_flaky=bool(unsteady), is_critical=is_critical))
+        elif is_newly_broken(b, a, unlike):
+            why, is_critical = _moved(a, b, directions, worse=False), breaks_what_is_critical(b, a, unlike)
+            fixed.append(_change(a, b, why, is_flaky=bool(unsteady), is_critical=is_critical))
         elif b.error and not b.passes and a.passes:
             in_error.append(_change(a, b, f"{_passed(a.passes)} before, no answer now", is_flaky=bool(unsteady)))
     return Changes(
@@ -104,7 +126,7 @@ def case_changes(pairs: Sequence[Pair], directions: Mapping[str, Direction], his
         newly_fixed=_ordered(fixed),
         flaky=_ordered(flaky),
         newly_in_error=_ordered(in_error),
-        broken_categories=_broken_categories(pairs),
+        broken_categories=_broken_categories(pairs, unlike),
     )
 
 
@@ -167,31 +189,36 @@ def _said(reply: Reply | None, *, with_stated: bool) -> str | None:
     return redact(f"{text} ({stated})" if text else stated)
 
 
-def _broken_categories(pairs: Sequence[Pair]) -> tuple[BrokenCategory, ...]:
+def _broken_categories(pairs: Sequence[Pair], unlike: Unlike) -> tuple[BrokenCategory, ...]:
     passed = Counter(b.category for a, b in pairs if a.verdict is True)
-    broken = Counter(b.category for a, b in pairs if a.verdict is True and b.verdict is False)
+    broken = Counter(b.category for a, b in pairs if is_newly_broken(a, b, unlike))
     found = [BrokenCategory(name, count, passed[name]) for name, count in broken.items() if name is not None]
     return tuple(sorted(found, key=lambda each: (not each.is_whole, -each.broken, each.category)))
 
 
 def _ordered(changes: list[CaseChange]) -> tuple[CaseChange, ...]:
-    """The gravest first, then what else is critical; then by category, the one with most of them first."""
+    """What is critical first, of that the gravest; then by category, the one with most of them first."""
     counts = Counter(each.category for each in changes)
 
     def rank(each: CaseChange) -> tuple[bool, bool, int, str, str]:
-        return not each.is_grave, not each.is_critical, -counts[each.category], each.category or "", each.case_id
+        return not each.is_critical, not each.is_grave, -counts[each.category], each.category or "", each.case_id
 
     return tuple(sorted(changes, key=rank))
 
 
-def _change(a: CaseFigures, b: CaseFigures, why: str, *, is_flaky: bool) -> CaseChange:
+def _is_critical(case: CaseFigures) -> bool:
+    return case.is_critical or bool(case.fails_critical)
+
+
+def _change(a: CaseFigures, b: CaseFigures, why: str, *, is_flaky: bool, is_critical: bool | None = None) -> CaseChange:
     return CaseChange(
         case_id=b.case_id,
         category=b.category,
         why=why,
         passes_a=a.passes,
         passes_b=b.passes,
-        is_critical=a.is_critical or b.is_critical or bool(a.fails_critical or b.fails_critical),
+        asked_again=b.asked_again,
+        is_critical=_is_critical(a) or _is_critical(b) if is_critical is None else is_critical,
         fails_critical=tuple(sorted(b.fails_critical)),
         is_grave=a.is_grave or b.is_grave,
         is_flaky=is_flaky,
@@ -203,6 +230,8 @@ def _change(a: CaseFigures, b: CaseFigures, why: str, *, is_flaky: bool) -> Case
 def _unsteady(a: CaseFigures, b: CaseFigures, history: History) -> list[str]:
     """Why a case cannot be relied on; empty when nothing says so."""
     found = [f"{_passed(run.passes)} in {name}" for name, run in (("A", a), ("B", b)) if run.is_mixed]
+    if b.verdict is False and not stays_broken(b.asked_again):
+        found.append(f"failed, and {_passed(b.asked_again)} when asked again")
     for group in history:
         verdicts = [run[a.case_id].verdict for run in group if a.case_id in run]
         if {True, False} <= set(verdicts):

@@ -117,7 +117,9 @@ def classify(pairs: Pairs) -> Classified:
     assert interval is not None, "there is something to classify"
     expected_counts, found_counts, right = Counter[str](), Counter[str](), Counter[str]()
     confusion: dict[str, dict[str, int]] = {}
-    named = {tuple(NO_LABEL if each is None else each for each in pair): count for pair, count in pairs.items()}
+    named = Counter[tuple[str, ...]]()
+    for pair, count in pairs.items():
+        named[tuple(NO_LABEL if each is None else each for each in pair)] += count  # a label may be spelt so too
     for (expected, found), count in sorted(named.items()):
         expected_counts[expected] += count
         found_counts[found] += count

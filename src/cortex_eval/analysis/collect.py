@@ -189,7 +189,7 @@ class Collector:
                 observer.note(row, scores, read)
         if "intent" in scores or "entities" in scores or "tool" in scores:
             _add_seed_scores(tally, scores, None if has_error else cluster)
-        if b'"source":"judge"' in row.scores_json and not row.reused:
+        if (b'"source":"judge"' in row.scores_json or b'"cost":' in row.scores_json) and not row.reused:
             for usage in judge_usages(scores):
                 self.judge_use.add(usage)
         if has_error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from cortex_eval.analysis.gate_settings import Allowance, GateSettings
+from cortex_eval.analysis.likeness import ALIKE, Unlike
 from cortex_eval.analysis.names import CATEGORY_NAMES, OVERALL_NAMES, metric_name
 from cortex_eval.analysis.numbers import TOLERANCE
 from cortex_eval.analysis.report import Group, Metric, Report
@@ -145,8 +146,13 @@ def read_baseline(document: object, *, name: str = "default", source: str = "bas
     )
 
 
-def compare_with_baseline(figures: Figures, baseline: Baseline, settings: GateSettings) -> Compared:
-    """Every metric of the baseline beside this run's, and the ones that fell by more than is allowed."""
+def compare_with_baseline(
+    figures: Figures, baseline: Baseline, settings: GateSettings, unlike: Unlike = ALIKE
+) -> Compared:
+    """Every metric of the baseline beside this run's, and the ones that fell by more than is allowed.
+
+    What is `unlike` was not scored in the same way in both, and stands there without a difference.
+    """
     comparison: dict[str, Change] = {}
     regressions: list[Regression] = []
     current = figures.values
@@ -155,6 +161,10 @@ def compare_with_baseline(figures: Figures, baseline: Baseline, settings: GateSe
         now = current.get(name)
         if now is None:
             comparison[shown] = Change(baseline=before, current=None, diff=None, improved=None)
+            continue
+        if name in unlike.metrics:
+            why = unlike.words(baseline.name)
+            comparison[shown] = Change(baseline=before, current=now, diff=None, improved=None, not_compared=why)
             continue
         diff = now - before
         metric = figures.metrics[name]

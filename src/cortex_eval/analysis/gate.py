@@ -38,6 +38,9 @@ class Evidence:
     """What is to be said of cases in quarantine."""
     is_weighted: bool = False
     """Whether figures are weighted from a sample to the full mix."""
+    timed: int = 0
+    turns: int = 0
+    """Replies whose time is known, which limits on latency rest on, and the turns that there are."""
     paused: str = ""
     """Why the run stopped before its end."""
 
@@ -115,7 +118,9 @@ def _threshold_check(asked: str, limit: float, evidence: Evidence) -> Check:
         reason = f"{asked} was not scored in this run, so its limit of {number(limit)} cannot be met"
         return Check(name=asked, value=None, limit=limit, ok=False, reason=reason)
     ok = value <= limit + TOLERANCE if is_upper else value >= limit - TOLERANCE
-    reason = f"{plain} {_against(value, limit, is_upper=is_upper, ok=ok)}"
+    reason = f"{'mean ' * (name == 'latency_ms')}{plain} {_against(value, limit, is_upper=is_upper, ok=ok)}"
+    if plain.endswith("latency_ms"):
+        reason += f" (over {evidence.timed:,} of {evidence.turns:,} {'reply' if evidence.turns == 1 else 'replies'})"
     has_credits = value != evidence.values.get(name)
     if name == "pass_rate" and evidence.is_weighted:
         totals = evidence.totals

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from cortex_eval.analysis.likeness import ALIKE, Unlike
 from cortex_eval.analysis.names import SETTING_NAMES
 from cortex_eval.analysis.numbers import TOLERANCE, apart, chance, number, rounded_up, signed
 from cortex_eval.analysis.verdict import BaselineLabel, Change, Check, Regression, SecondLook
@@ -46,6 +47,10 @@ class Held:
     """What a reader must know of how it was compared."""
     why_not: str = ""
     """Why it could not be compared at all."""
+    unlike: Unlike = ALIKE
+    """How the two runs differ in how they were scored."""
+    not_compared: tuple[str, ...] = ()
+    """Metrics that the gate judges and that could not be compared for that."""
 
     @property
     def name(self) -> str:
@@ -67,13 +72,15 @@ class Lacking(NamedTuple):
 
 def comparison_checks(held: Sequence[Held], looks: Sequence[SecondLook]) -> list[Check]:
     """What the gate says of all that a run was held against; a flaky critical case comes first."""
-    checks = [*_second_look_checks(looks)]
+    broken = [change for each in held if each.changes is not None for change in each.changes.newly_broken]
+    checks = [*_second_look_checks(looks, {change.case_id: _short_name(change) for change in broken})]
     for each in held:
         checks += _checks_of(each)
     checks += _evidence_checks(held)
     worse = any(each.regressions for each in held) or any(look.is_broken for look in looks)
     if held and not worse and all(each.is_strict for each in held):
-        reason = "no metric is worse than the baseline by more than is allowed"
+        which = "metric that was compared" if any(each.not_compared for each in held) else "metric"
+        reason = f"no {which} is worse than the baseline by more than is allowed"
         checks.append(Check(name="regression", value=None, limit=None, ok=True, reason=reason))
     return checks
 
@@ -112,15 +119,20 @@ def lacking(held: Sequence[Held]) -> list[Lacking]:
     return sorted(found, key=lambda each: rank.get(each.metric.name, len(_FIRST)))
 
 
-def _second_look_checks(looks: Sequence[SecondLook]) -> Iterator[Check]:
+def _second_look_checks(looks: Sequence[SecondLook], names: Mapping[str, str]) -> Iterator[Check]:
+    """What asking again showed; `names` has what readers know the cases by."""
+
+    def named(look: SecondLook) -> str:
+        return names.get(look.case_id, look.case_id)
+
     flaky = [each for each in looks if not each.is_broken]
     broken = [each for each in looks if each.is_broken]
     if flaky:
-        told = ", ".join(f"{each.case_id} ({sum(each.passes)} of {len(each.passes)})" for each in flaky[:NAMED])
+        told = ", ".join(f"{named(each)} ({sum(each.passes)} of {len(each.passes)})" for each in flaky[:NAMED])
         reason = f"critical, failed, and passed when asked again: {told}{_more(flaky)}"
         yield Check(name="flaky", value=len(flaky), limit=None, ok=True, reason=reason)
     if broken:
-        told = ", ".join(each.case_id for each in broken[:NAMED])
+        told = ", ".join(map(named, broken[:NAMED]))
         again = max(len(each.passes) for each in broken)
         times = f", {again + 1} times of {again + 1}" if again else ""
         cases = "a critical case that passed" if len(broken) == 1 else f"{len(broken)} critical cases that passed"
@@ -133,6 +145,9 @@ def _checks_of(held: Held) -> Iterator[Check]:
     if held.why_not:
         reason = f"not compared with {held.name}: {held.why_not}"
         yield Check(name=f"{held.prefix}evidence", value=None, limit=None, ok=False, reason=reason)
+    if held.not_compared:
+        reason = _scoring_words(held)
+        yield Check(name=f"{held.prefix}scoring", value=None, limit=None, ok=False, reason=reason)
     if held.changes is not None and held.changes.newly_broken:
         count = len(held.changes.newly_broken)
         reason = broken_words(held.changes, held.name)
@@ -158,28 +173,50 @@ def _checks_of(held: Held) -> Iterator[Check]:
         yield Check(name=name, value=part.metric.diff, limit=None, ok=True, reason=reason)
 
 
+def _scoring_words(held: Held) -> str:
+    """What is not compared for how it was scored, why, and how to make it comparable."""
+    names = ", ".join(SETTING_NAMES.get(name, name) for name in held.not_compared)
+    install = f"install {held.unlike.extra} here, or " if held.unlike.extra else ""
+    how = f"{install}score the replies of {held.name} as here, with cortex rescore, and set it again"
+    return f"{held.unlike.words(held.name)}. Not compared for that: {names}. To compare: {how}"
+
+
 def broken_words(changes: Changes, against: str) -> str:
-    """The cases that passed before and fail now, in a sentence; a category that broke wholly comes first."""
+    """The cases that passed before and fail now, in a sentence: the critical ones first, and marked.
+
+    A category that broke wholly comes before the cases.
+    """
     count = len(changes.newly_broken)
     cases = f"1 case that passed in {against} fails" if count == 1 else f"{count:,} cases that passed in {against} fail"
     parts = [_broken_part(each) for each in changes.broken_categories[:NAMED]]
     rest = len(changes.broken_categories) - NAMED
     more = f" and {rest} more {'category' if rest == 1 else 'categories'}" if rest > 0 else ""
     where = f", {', '.join(parts)}{more}" if parts else ""
-    named = ", ".join(map(_case_name, changes.newly_broken[:NAMED]))
-    return f"{cases} now{where}: {named}{_more(changes.newly_broken)}"
+    critical = sum(each.is_critical for each in changes.newly_broken)
+    how_many = "" if count == 1 else "all " if critical == count else f"{critical:,} "
+    marked = f" ({how_many}critical)" if critical else ""
+    named = ", ".join(
+        _short_name(each) + (" (critical)" if each.is_critical and critical < count else "")
+        for each in changes.newly_broken[:NAMED]
+    )
+    return f"{cases} now{marked}{where}: {named}{_more(changes.newly_broken)}"
 
 
-def _case_name(change: CaseChange) -> str:
-    """The id; one that was made of the content with the first words of the question."""
-    if not change.question or not MADE_ID.fullmatch(change.case_id):
+def _short_name(change: CaseChange) -> str:
+    """The id, which somebody chose; one that was made of the content with the question."""
+    return case_name(change) if MADE_ID.fullmatch(change.case_id) else change.case_id
+
+
+def case_name(change: CaseChange) -> str:
+    """The first words of the question, with the id; the id alone where the question was not read."""
+    if not change.question:
         return change.case_id
     words = " ".join(change.question.split())
     if len(words) > WORDS_SHOWN:
         begun = words[: WORDS_SHOWN - 1]
         whole = begun.rpartition(" ")[0]
         words = f"{whole if 2 * len(whole) > len(begun) else begun}…"  # not every language parts its words
-    return f"{change.case_id} (“{words}”)"
+    return f"“{words}” ({change.case_id})"
 
 
 def _broken_part(part: BrokenCategory) -> str:
@@ -251,7 +288,8 @@ def _evidence_checks(held: Sequence[Held]) -> Iterator[Check]:
     name = SETTING_NAMES.get(metric.name, metric.name)
     count = first.held.paired.cases if first.held.paired else 0
     is_worse = any(each.regressions for each in held)
-    start = "" if is_worse else f"no metric is known to be worse than {first.held.name}; "
+    which = "metric that was compared" if any(each.not_compared for each in held) else "metric"
+    start = "" if is_worse else f"no {which} is known to be worse than {first.held.name}; "
     size = metric.smallest_detectable
     seen = f"a {way} of {name} by {rounded_up(size)} or more" if size else f"no {way} of {name}"
     needed, allowed = metric.cases_needed, number(metric.allowed or 0.0)

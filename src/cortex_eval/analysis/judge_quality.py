@@ -7,6 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
+from cortex_eval.analysis.judge_quality_figures import Figure, clusters_of, mean_of, shares_of
+from cortex_eval.analysis.judge_quality_people import MOST_PEOPLE, AmongPeople, Rated, among_people
 from cortex_eval.analysis.labels import Item, Labels
 from cortex_eval.core import InputError, Result, did_you_mean
 from cortex_eval.stats import (
@@ -16,14 +18,12 @@ from cortex_eval.stats import (
     best_threshold,
     cohen_kappa,
     confusion_of,
-    estimate,
     gwet_ac1,
     krippendorff_alpha,
     pearson,
     ppi_mean,
     ppi_mean_of_drawn,
     spearman,
-    wilson,
 )
 
 Drawn = Literal["random", "chosen", "unknown"]
@@ -31,6 +31,7 @@ Tuned = Literal["no", "yes", "unknown"]
 State = Literal["met", "stated", "unknown", "not_met"]
 FEW = 30
 """Labels below which a normal interval is not to be trusted."""
+NAMELESS = "(no name)"
 HARDLY_CHANCE = 2.576
 """Standard errors: the normal quantile at 0.995."""
 
@@ -56,16 +57,6 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A number with its 95 % interval; what is undefined is None."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """How a scorer compares with people."""
 
@@ -76,10 +67,14 @@ class Calibration:
     not_found: int
     """Labels of items that the run does not have, or that the scorer did not score."""
     disputed: int
-    """Items on which as many raters say pass as fail: they are in no yes-or-no figure."""
+    """Items that people neither pass nor fail, their mean being 0.5: they are in no yes-or-no figure."""
     raters: int
     people_agree: float | None
     """Krippendorff's alpha of the raters; None with one rater, or when it is undefined."""
+    rated_twice: int
+    """Items that it rests on: those that two people rated, or more."""
+    among: AmongPeople | None
+    """The judge with each person, and people with each other; None with one rater, or with a crowd."""
     threshold: float | None
     """At or above which the scorer passes an item; None: as the run decided."""
     kappa: Kappa | None
@@ -111,6 +106,8 @@ class Calibration:
         for name in ("kappa", "confusion", "corrected", "tuned"):
             found = getattr(self, name)
             plain[name] = None if found is None else found._asdict()
+        if self.among is not None:
+            plain["among"]["verdict"] = self.among.verdict
         return {**plain, "is_sound": self.is_sound}
 
 
@@ -169,7 +166,7 @@ def calibrate(
     rest = [each for each in sound if each.item not in ratings]
     conditions = _conditions(pairs, rest, labels, len(ratings), drawn=drawn, tuned=tuned)
     may_correct = all(each.state != "not_met" for each in conditions)
-    by_hand = _by_hand(labels)
+    by_hand = [list(by_rater.values()) for by_rater in ratings.values()]
     fit = best_threshold([each.judged for each in clear], people)
     return Calibration(
         items=len(sound),
@@ -178,21 +175,39 @@ def calibrate(
         disputed=len(pairs) - len(clear),
         raters=len(labels.raters),
         people_agree=krippendorff_alpha(by_hand, "interval") if len(labels.raters) > 1 else None,
+        rated_twice=sum(len(each) > 1 for each in by_hand),
+        among=_among(pairs, ratings, threshold),
         threshold=threshold,
         kappa=cohen_kappa(confusion.table) if confusion else None,
         ac1=gwet_ac1(_counts(judged, people)) if clear else None,
         confusion=confusion,
-        figures=_figures(confusion) if confusion else {},
-        bias=_figure([each.judged - each.people for each in pairs], [each.scored.cluster for each in pairs], False),
+        figures=shares_of(confusion) if confusion else {},
+        bias=mean_of([each.judged - each.people for each in pairs], [each.scored.cluster for each in pairs], False),
         correlation=_correlation(pairs),
         best={"threshold": fit.threshold, "kappa": fit.kappa} if fit else None,
-        by_judge=_figure([float(each.value or 0.0) for each in sound], [each.cluster for each in sound]),
-        by_people=_figure([each.people for each in pairs], [each.scored.cluster for each in pairs]),
+        by_judge=mean_of([float(each.value or 0.0) for each in sound], [each.cluster for each in sound]),
+        by_people=mean_of([each.people for each in pairs], [each.scored.cluster for each in pairs]),
         corrected=_corrected(pairs, rest, labels, weight=1.0) if may_correct else None,
         tuned=_corrected(pairs, rest, labels, weight=None) if may_correct and not labels.probabilities else None,
         conditions=conditions,
-        notes=_notes(pairs, scored, sound),
+        notes=_notes(pairs, scored, sound, clear=len(clear), labels=labels),
     )
+
+
+def _among(
+    pairs: Sequence[_Pair], ratings: Mapping[Item, Mapping[str, float]], threshold: float | None
+) -> AmongPeople | None:
+    rated = [
+        Rated(
+            each.judged,
+            _passes(each.scored, each.judged, threshold),
+            each.people,
+            {name or NAMELESS: value for name, value in ratings[each.scored.item].items()},
+            each.scored.cluster,
+        )
+        for each in pairs
+    ]
+    return among_people(rated, sorted({name for each in rated for name in each.by_person}))
 
 
 def _find_labels(sound: Sequence[Scored], labels: Labels) -> dict[Item, Mapping[str, float]]:
@@ -213,6 +228,10 @@ def _find_labels(sound: Sequence[Scored], labels: Labels) -> dict[Item, Mapping[
                 "Add a column turn or repeat (from 0)."
             )
         for item in fitting:
+            if item in found:
+                raise InputError(
+                    f"{item.id!r} is labelled with its turn or repeat and without. Write all its labels in one way."
+                )
             found[item] = {rater: float(value) for rater, value in by_rater.items()}
     return found
 
@@ -237,7 +256,7 @@ def _corrected(
     clusters = [each.scored.cluster for each in pairs]
     others = [each.cluster for each in rest]
     if not rest:  # nothing is left to infer
-        own = _figure([each.people for each in pairs], clusters)
+        own = mean_of([each.people for each in pairs], clusters)
         bias = _mean([each.judged - each.people for each in pairs])
         assert own.value is not None
         if own.low is None or own.high is None:
@@ -250,15 +269,15 @@ def _corrected(
             [each[1] for each in everything],
             [each[2] for each in everything],
             [_probability(each[0], labels) for each in everything],
-            clusters=_known([*clusters, *others]),
+            clusters=clusters_of([*clusters, *others]),
         )
     return ppi_mean(
         [each.people for each in pairs],
         [each.judged for each in pairs],
         [float(each.value or 0.0) for each in rest],
         weight=weight,
-        clusters=_known(clusters),
-        unlabelled_clusters=_known(others),
+        clusters=clusters_of(clusters),
+        unlabelled_clusters=clusters_of(others),
     )
 
 
@@ -311,42 +330,27 @@ def _doubt(pairs: Sequence[_Pair], rest: Sequence[Scored]) -> str:
     return f"But labelled items score {means[0]:.2f} on average and the others {means[1]:.2f}, which is hardly chance."
 
 
-def _notes(pairs: Sequence[_Pair], scored: Sequence[Scored], sound: Sequence[Scored]) -> list[str]:
+def _notes(
+    pairs: Sequence[_Pair], scored: Sequence[Scored], sound: Sequence[Scored], *, clear: int, labels: Labels
+) -> list[str]:
     notes = []
+    if clear < len(pairs):
+        why = "as many people say pass as fail" if len(labels.raters) > 1 else "the label is halfway"
+        notes.append(
+            f"Left out of the yes-or-no figures (kappa to F1, best threshold): {len(pairs) - clear} of {len(pairs)} "
+            f"items, because {why}. The bias, the correlations and the means have them."
+        )
     if len(pairs) < FEW:
         notes.append(f"{len(pairs)} labels are few: below {FEW} the intervals are narrower than they should be.")
     if len(sound) < len(scored):
         notes.append(
             f"{len(scored) - len(sound)} items have no score (not applicable, or in error) and are left aside."
         )
+    if len(labels.raters) > MOST_PEOPLE:
+        notes.append(f"{len(labels.raters)} raters are a crowd: beyond {MOST_PEOPLE}, no two are compared.")
+    if labels.unread:
+        notes.append(f"Not read as labels: {', '.join(labels.unread)}. If they are: --label-column, once for each.")
     return notes
-
-
-def _figures(found: Confusion) -> dict[str, Figure]:
-    parts = {
-        "accuracy": (found.true_pass + found.true_fail, found.n),
-        "precision": (found.true_pass, found.true_pass + found.false_pass),
-        "recall": (found.true_pass, found.true_pass + found.false_fail),
-        "specificity": (found.true_fail, found.true_fail + found.false_pass),
-    }
-    figures = {}
-    for name, (part, whole) in parts.items():
-        low, high = wilson(part, whole) or (None, None)
-        figures[name] = Figure(value=part / whole if whole else None, low=low, high=high, n=whole)
-    low, high = found.f1_interval or (None, None)
-    figures["f1"] = Figure(value=found.f1, low=low, high=high, n=found.n)
-    return figures
-
-
-def _figure(values: Sequence[float], clusters: Sequence[Hashable], bounded: bool = True) -> Figure:
-    numbers = {each: at for at, each in enumerate(dict.fromkeys(clusters))}
-    places = None if _known(clusters) is None else [numbers[each] for each in clusters]
-    found = estimate(values, places, bounded=bounded)
-    return Figure(value=found.mean, low=found.low, high=found.high, n=found.n)
-
-
-def _known(clusters: Sequence[Hashable]) -> Sequence[Hashable] | None:
-    return None if len(set(clusters)) == len(clusters) or None in clusters else clusters
 
 
 def _correlation(pairs: Sequence[_Pair]) -> dict[str, float | None]:
@@ -358,10 +362,6 @@ def _correlation(pairs: Sequence[_Pair]) -> dict[str, float | None]:
 
 def _counts(judged: Sequence[bool], people: Sequence[bool]) -> list[list[int]]:
     return [[one + other, 2 - one - other] for one, other in zip(judged, people, strict=True)]
-
-
-def _by_hand(labels: Labels) -> list[list[float | str | None]]:
-    return [[by_rater.get(rater) for rater in labels.raters] for by_rater in labels.ratings.values()]
 
 
 def _mean(values: Sequence[float]) -> float:

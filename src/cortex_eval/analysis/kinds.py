@@ -21,15 +21,19 @@ class Words(NamedTuple):
     accuracy_interval: Interval | None
     n: int
     not_found: int
+    """Labels that are in no figure: without a score, or disputed."""
+    disputed: int
+    """Of these, items with a score on which no kind was named by more people than any other."""
 
 
 def compare_words(scored: Mapping[Item, str], labels: Labels) -> Words:
     """Agreement on kinds that are words, of one label an item; where there are several, of the commonest one."""
-    pairs = []
+    pairs, disputed = [], 0
     for item, by_rater in labels.ratings.items():
         said = [_word(each) for each in by_rater.values()]
         votes = sorted(((said.count(each), each) for each in set(said)), reverse=True)
         is_clear = len(votes) == 1 or votes[0][0] > votes[1][0]
+        disputed += item in scored and not is_clear
         if item in scored and is_clear:
             pairs.append((scored[item], votes[0][1]))
     if not pairs:
@@ -40,7 +44,7 @@ def compare_words(scored: Mapping[Item, str], labels: Labels) -> Words:
     table = cross_table(first, second, kinds)
     return Words(
         kinds, table, cohen_kappa(table), same / len(pairs), wilson(same, len(pairs)), len(pairs),
-        len(labels.ratings) - len(pairs),
+        len(labels.ratings) - len(pairs), disputed,
     )  # fmt: skip
 
 

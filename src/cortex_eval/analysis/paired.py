@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cortex_eval.analysis.cases import CaseFigures
+from cortex_eval.analysis.cases import CaseFigures, same_cases
 from cortex_eval.analysis.changes import BrokenCategory, CaseChange, Changes, History, Pair, case_changes
+from cortex_eval.analysis.likeness import ALIKE, Unlike
 from cortex_eval.analysis.repeats import Repeats, repeats_of
 from cortex_eval.core import Direction
 from cortex_eval.stats import (
@@ -25,9 +26,10 @@ from cortex_eval.stats import (
     smallest_difference,
 )
 
-CompareVerdict = Literal["better", "worse", "no difference seen", "may be chance", "undefined"]
+CompareVerdict = Literal["better", "worse", "no difference seen", "may be chance", "undefined", "not compared"]
 """`no difference seen`: it is the same in every pair, or its interval lies within what is allowed on both sides.
-One-sided, as gates ask, it only says that nothing is known to be worse."""
+One-sided, as gates ask, it only says that nothing is known to be worse. `not compared`: it was not scored in the same
+way in both runs."""
 CompareAlternative = Literal["two-sided", "worse"]
 NO_CATEGORY = "(none)"
 _UNBOUNDED = ("latency_ms",)
@@ -80,6 +82,8 @@ class PairedMetric:
     """How much the differences scatter."""
     per_case: float = 1.0
     """Pairs of a case."""
+    is_compared: bool = True
+    """False: it was not scored in the same way in both runs, and but for the means all of it is undefined."""
 
     @property
     def worsening(self) -> float | None:
@@ -150,6 +154,13 @@ class Comparison:
     errors_a: int = 0
     errors_b: int = 0
     """Of `cases`, those that ended in an error."""
+    unlike: Unlike = ALIKE
+    """How the two runs differ in how they were scored."""
+
+    @property
+    def not_compared(self) -> tuple[str, ...]:
+        """Metrics that both runs have and did not score in the same way."""
+        return tuple(each.name for each in self.metrics.values() if each.pairs and not each.is_compared)
 
     @property
     def is_empty(self) -> bool:
@@ -181,20 +192,23 @@ def compare_cases(
     level: float = 0.05,
     allowed: Mapping[str, float] | None = None,
     history: History = (),
+    unlike: Unlike = ALIKE,
 ) -> Comparison:
     """Compare two runs over the cases that both have with equal content.
 
     `directions` names the metrics that are compared and says which way each is better; Holm's adjustment is over
     those that could be tested. `worse` asks only whether b is worse, as gates do. `allowed` is how much worse a metric
     may get: what is needed to see a change is reckoned for that, never for the change that was found. `history` holds
-    groups of runs, each group of one unchanged system: where their verdicts disagree, a case is flaky.
+    groups of runs, each group of one unchanged system: where their verdicts disagree, a case is flaky. What is `unlike`
+    is shown with its means, and not compared.
     """
     pairs = same_cases(a, b)
     allowances = allowed or {}
     measured = [
         _measure(name, direction, pairs, alternative, allowances.get(name)) for name, direction in directions.items()
     ]
-    changes = case_changes(pairs, directions, history)
+    measured = [_without_difference(each) if each.name in unlike.metrics else each for each in measured]
+    changes = case_changes(pairs, directions, history, unlike=unlike)
     in_both = sum(case_id in b for case_id in a)
     return Comparison(
         metrics={each.name: each for each in judge_together(measured, level=level, alternative=alternative)},
@@ -210,6 +224,7 @@ def compare_cases(
         repeats_b=repeats_of([each for _, each in pairs]),
         errors_a=sum(each.error for each, _ in pairs),
         errors_b=sum(each.error for _, each in pairs),
+        unlike=unlike,
     )
 
 
@@ -237,15 +252,6 @@ def judge_together(
         )
         for each, p in zip(measured, adjusted, strict=True)
     ]
-
-
-def same_cases(a: Mapping[str, CaseFigures], b: Mapping[str, CaseFigures]) -> list[Pair]:
-    """The cases that both runs have with equal content."""
-    return [(a[case_id], b[case_id]) for case_id in a if case_id in b and _is_same(a[case_id], b[case_id])]
-
-
-def _is_same(a: CaseFigures, b: CaseFigures) -> bool:
-    return not a.fingerprint or not b.fingerprint or a.fingerprint == b.fingerprint
 
 
 def _measure(
@@ -285,6 +291,12 @@ def _measure(
     )
 
 
+def _without_difference(metric: PairedMetric) -> PairedMetric:
+    """The means alone, of a metric that was not scored in the same way in both runs."""
+    undefined = dict.fromkeys(("diff", "low", "high", "p_value", "worst", "best", "allowed", "noise"))
+    return replace(metric, **undefined, differing=0, only_a=0, only_b=0, is_compared=False)  # type: ignore[arg-type]  # each of these may be None
+
+
 def _scored(name: str, pairs: Sequence[Pair]) -> tuple[list[tuple[float, float, str]], list[float], list[float]]:
     """What both runs scored, with its cluster; what only the first did; what only the second did."""
     both: list[tuple[float, float, str]] = []
@@ -293,17 +305,11 @@ def _scored(name: str, pairs: Sequence[Pair]) -> tuple[list[tuple[float, float, 
     for a, b in pairs:
         if name not in a.values and name not in b.values:
             continue
-        first, second = _turns(name, a), _turns(name, b)
+        first, second = a.turns(name), b.turns(name)
         both += [(value, second[turn], a.cluster) for turn, value in first.items() if turn in second]
         only_a += [value for turn, value in first.items() if turn not in second]
         only_b += [value for turn, value in second.items() if turn not in first]
     return both, only_a, only_b
-
-
-def _turns(name: str, case: CaseFigures) -> Mapping[int, float]:
-    if (found := case.by_turn.get(name)) is not None:
-        return found
-    return {0: case.values[name]} if name in case.values else {}
 
 
 def _bounds(
@@ -325,6 +331,8 @@ def _verdict(
     metric: PairedMetric, adjusted_p: float | None, level: float, alternative: CompareAlternative
 ) -> CompareVerdict:
     worsening = metric.worsening
+    if not metric.is_compared:
+        return "not compared"
     if adjusted_p is None or worsening is None:
         return "undefined"
     if adjusted_p > level + _TOLERANCE:
@@ -366,7 +374,8 @@ def _categories(
     alternative: CompareAlternative,
 ) -> tuple[CategoryChange, ...]:
     """Every category by the metric that says most of cases, the one that got worst first."""
-    whole = next((each for name in _OF_CATEGORIES for each in measured if each.name == name and each.pairs), None)
+    known = {each.name: each for each in measured if each.pairs and each.is_compared}
+    whole = next((known[name] for name in _OF_CATEGORIES if name in known), None)
     groups: dict[str, list[Pair]] = {}
     for pair in pairs:
         groups.setdefault(pair[1].category or NO_CATEGORY, []).append(pair)

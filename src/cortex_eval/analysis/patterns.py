@@ -51,6 +51,8 @@ OTHER_CAUSES: Mapping[str, str] = {
 """Of the two types that the seed has no cause for, and of ours."""
 
 SETUP_TYPES = ("setup_error", "judge_error")
+SEVERITIES = ("critical", "high", "medium", "low")
+"""Of safety rules, the gravest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,13 @@ class CriticalFailure:
     cases: tuple[str, ...]
     """At most 50."""
     is_rule: bool = False
+    severity: str = ""
+    """Of the rule; empty: it is none, or states none."""
+
+    @property
+    def gravity(self) -> int:
+        """0 is the gravest; what states no severity comes last."""
+        return gravity(self.severity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +118,8 @@ class Pattern:
     """What is won when these are mended too."""
     is_critical: bool = False
     """It is about a critical scorer, or a rule of severity critical: it comes first whatever it wins back."""
+    severity: str = ""
+    """Of the safety rule that is broken; empty: it is about none."""
     score_gain: float | None = None
     """What it would win back of the overall score; None: not known, as of cases without a score."""
     evidence: str = ""
@@ -122,6 +133,11 @@ class Pattern:
     def is_setup(self) -> bool:
         """Whether it is about how the target or a scorer is reached: mended first, and no points."""
         return self.type in SETUP_TYPES
+
+    @property
+    def gravity(self) -> int:
+        """0 is the gravest; what states no severity comes last."""
+        return gravity(self.severity)
 
     def to_dict(self) -> dict[str, Any]:
         """As an object of the report file."""
@@ -137,6 +153,7 @@ class Pattern:
             "needs": list(self.needs),
             "joint_gain": self.joint_gain,
             "critical": self.is_critical,
+            "severity": self.severity,
             "score_gain": self.score_gain,
             "evidence": self.evidence,
             "confusions": [asdict(pair) for pair in self.confusions],
@@ -173,6 +190,32 @@ class Slice:
     def to_dict(self) -> dict[str, Any]:
         """As an object of the report file."""
         return {**asdict(self), "facts": [{"name": name, "value": value} for name, value in self.facts]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedNumber:
+    """A reply that passed, and has another number in the place of one of the expected answer."""
+
+    case: str
+    question: str
+    expected: str
+    """The number with its unit, as it is written."""
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedNumbers:
+    """Cases that passed and whose numbers somebody should look at."""
+
+    count: int
+    """Cases."""
+    cases: tuple[PassedNumber, ...]
+    """At most 50 of them, in the order of the dataset."""
+
+
+def gravity(severity: str) -> int:
+    """The place of a severity, the gravest first."""
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
 def percent(share: float) -> str:

@@ -32,7 +32,6 @@ from cortex_eval.core import language_label
 PATTERNS_KEPT = 30
 CONFUSIONS_KEPT = 50
 _CAUSES = {**ROOT_CAUSE_MAP, **OTHER_CAUSES}
-_SEVERITIES = ("critical", "high", "medium", "low")
 
 
 class Found(NamedTuple):
@@ -94,10 +93,9 @@ def _rank(found: Found) -> tuple[int, int, float, float, int, str]:
     Within each by what a fix wins back.
     """
     each = found.pattern
-    severities = [key[3] for key in found.keys] if each.type == "safety_rule" and each.is_critical else []
-    order = 0 if each.is_setup else 1 if severities else 2 if each.is_critical else 3
-    severity = min((_SEVERITIES.index(one) for one in severities if one in _SEVERITIES), default=len(_SEVERITIES))
-    return order, severity, -each.gain, -each.share, -each.count, each.title
+    is_grave_rule = each.is_critical and each.type == "safety_rule"
+    order = 0 if each.is_setup else 1 if is_grave_rule else 2 if each.is_critical else 3
+    return order, each.gravity if is_grave_rule else 0, -each.gain, -each.share, -each.count, each.title
 
 
 def _with_partners(found: Sequence[Found], failures: Failures) -> list[Found]:
@@ -124,16 +122,15 @@ def _with_partner(found: Found, owners: Mapping[Key, Found], failures: Failures)
 
 def critical_failures(entries: Mapping[Key, Entry], order: Mapping[str, int]) -> tuple[CriticalFailure, ...]:
     """By rule and by critical scorer, what failed: rules of severity critical first, then what is most frequent."""
-    merged: dict[tuple[bool, str, str], list[Entry]] = {}
+    merged: dict[tuple[str, str, str], list[Entry]] = {}
     for key, entry in entries.items():
         if entry.is_critical:
             is_rule = key[0] == "safety_rule"
             scorer = key[1] if len(key) > 1 else "context_retention"  # lost context is no one scorer's alone
-            merged.setdefault((is_rule and key[3] == "critical", key[2] if is_rule else scorer, scorer), []).append(
-                entry
-            )
+            name, severity = (key[2], key[3]) if is_rule else (scorer, "")
+            merged.setdefault((severity, name, scorer), []).append(entry)
     found = []
-    for (is_grave, name, scorer), parts in merged.items():
+    for (severity, name, scorer), parts in merged.items():
         cases = tuple(sorted({case for entry in parts for case in entry.cases}, key=order.__getitem__))
         details = sum((entry.details for entry in parts), Counter[str]())
         said = details.most_common(1)[0][0] if details else ""
@@ -144,8 +141,9 @@ def critical_failures(entries: Mapping[Key, Entry], order: Mapping[str, int]) ->
             count=len(cases),
             cases=cases[:CASES_KEPT],
             is_rule=name != scorer,
+            severity=severity,
         )
-        found.append((not is_grave, -len(cases), name, failure))
+        found.append((severity != "critical", -len(cases), name, failure))
     return tuple(each[-1] for each in sorted(found, key=lambda one: one[:3]))
 
 
@@ -285,6 +283,7 @@ def _built(draft: _Draft, failures: Failures, table: Table, order: Mapping[str, 
         gain=won / failures.repeats / failures.cases,
         share=sum(entry.credit for entry in entries) / failures.cases,
         is_critical=is_critical,
+        severity=draft.words.severity,
         score_gain=sum(points) / failures.scored if points and failures.scored else None,
         evidence="; ".join(part for part in (draft.words.evidence, common) if part),
         confusions=draft.pairs,
@@ -312,12 +311,13 @@ def _of_slice(found: Slice, failures: Failures, table: Table) -> Found:
     shown = language_label(fact[1]) if is_language else fact[1]
     type_ = "language_gap" if is_language else "question_length"
     priority: Priority = "medium" if is_language else "low"
-    action = f"Bring {shown} up to the others" if is_language else f"Look at how questions of {shown} are read"
+    questions = f"questions {'in' if is_language else 'of'} {shown}"
+    action = f"Find out why {questions} fail more often than the others, and mend that"
     interval = f"[{percent(found.low)}, {percent(found.high)}]"
     rates = f"{percent(found.rate)} {interval} of {found.cases} fail, {percent(found.rest_rate)} of the"
     pattern = Pattern(
         type=type_,
-        title=f"Questions {'in' if is_language else 'of'} {shown} fail more often",
+        title=f"Q{questions[1:]} fail more often",
         count=len(cases),
         cases=cases[:CASES_KEPT],
         root_cause=OTHER_CAUSES[type_],

@@ -16,6 +16,29 @@ from cortex_eval.core import language_name
 SHOWN = 3
 """Values, pairs or reasons named in one line."""
 
+_EDGES: Mapping[str, str] = {
+    "no words": "Ask back when a question has no words in it",
+    "very short": "Ask back when a question of one or two words can mean several things",
+    "very long": "Find what is asked for in long questions before the rest is read",
+    "capitals only": "Turn questions in capitals into lower case before they are read",
+    "another script": "Transliterate questions in another script, or add patterns in it",
+    "emoji or symbols": "Take emoji and symbols out of questions before they are read",
+    "marks or markup": "Take markup and repeated marks out of questions before they are read",
+}
+"""What to do about unusual questions, by what is unusual (`edge_type`)."""
+_ERRORS: Mapping[str, str] = {
+    "bad_return": "Make the target return what Cortex can read for these questions too",
+    "crashed": "Find out why the process of the target crashes on these questions, and mend that",
+    "empty": "Find out why the target sends nothing back for these questions, and make it answer",
+    "exited": "Find out why the program of the target ends with an error on these questions, and mend that",
+    "raised": "Find the exception that these questions raise in the code of the target, and mend its cause",
+    "service_error": "Look up in the log of the target which error it reports for these questions, and mend that",
+    "status": "Look up in the log of the target why it answers these questions with an HTTP error, and mend that",
+    "too_large": "Make the target send shorter replies to these questions: they are over the limit of size",
+    "truncated": "Find out why the target breaks off in the middle of these replies, and mend that",
+}
+"""What to do about errors that the target makes itself, by their kind."""
+
 
 class _Faults(NamedTuple):
     """What a pattern is made of."""
@@ -45,6 +68,8 @@ class Words(NamedTuple):
     priority: Priority
     evidence: str = ""
     about: tuple[str, ...] = ()
+    severity: str = ""
+    """Of the safety rule that it is about; empty: it is about none."""
 
 
 def confusion_words(type_: str, group: Group, counts: Mapping[tuple[str, str], int]) -> Words:
@@ -75,11 +100,13 @@ def pairs_line(counts: Mapping[tuple[str, str], int]) -> str:
 def _confusion_action(type_: str, noun: str, pair: tuple[str, str]) -> str:
     expected, found = pair
     if type_ == "tool_selection_error":
+        if expected == NOTHING:
+            return f"Do not call {found} where no tool is needed"
         return f"Map the intent to {expected}" + (f", not to {found}" if found != NOTHING else ": no tool is called")
     if expected == NOTHING:
-        return f"Turn down what is out of scope: ask for more before {found} is stated"
+        return f"Turn down questions that are out of scope, or ask back, and do not take them for {found}"
     if found == NOTHING:
-        return f"Add patterns for {expected}: no {noun} is found"
+        return f"Add patterns for {expected}: no {noun} is found for its questions"
     return f"Add distinctive patterns for {expected} vs {found}"
 
 
@@ -129,7 +156,7 @@ def _edge(of: _Faults) -> Words:
     commonest = kinds.most_common(1)[0][0]
     return Words(
         "Unusual questions are not understood",
-        f"Normalise the input before it is read: {commonest}",
+        _EDGES.get(commonest, "Read some of these questions, and make the target understand them"),
         "medium",
         evidence=counted(kinds),
         about=("edge_cases",),
@@ -140,7 +167,7 @@ def _exception(of: _Faults) -> Words:
     kind = of.keys[0][1]
     return Words(
         f"The target gives no reply: {kind}",
-        f"Handle what ends in {kind}, and answer all the same",
+        _ERRORS.get(kind, f"Find out why the target answers these questions with the error {kind}, and mend that"),
         "high",
         evidence=f"most often: {of.commonest}" if of.commonest else "",
         about=(kind,),
@@ -183,7 +210,7 @@ def _spoken(language: str) -> str:
 def _tool(of: _Faults) -> Words:
     return Words(
         "The intent is right, and the tool is not",
-        "Compare the map from intents to tools with what is expected",
+        "Compare the tool that each intent calls with the one that is expected",
         "medium",
         evidence=pairs_line({(key[2], key[3]): len(of.entries[key].cases) for key in of.keys}),
     )
@@ -210,7 +237,7 @@ def _missing(of: _Faults) -> Words:
 def _wrong(of: _Faults) -> Words:
     return Words(
         f"The entity {of.name} is extracted where it does not belong",
-        f"Let '{of.name}' be extracted only where it is said of what is asked for",
+        f"Extract '{of.name}' only where the question states it",
         "medium",
         evidence=f"most often: {counted(of.details)}",
         about=(of.name,),
@@ -223,8 +250,8 @@ def _safety(of: _Faults) -> Words:
         f"Rule {rule} of {scorer} is broken",
         f"Make replies keep the rule {rule}" + (f": {of.commonest}" if of.commonest else ""),
         "high" if severity in ("critical", "high") else "medium",
-        evidence=f"severity {severity}" if severity else "",
         about=(rule, scorer),
+        severity=severity,
     )
 
 
@@ -246,13 +273,17 @@ def _scorer_action(of: _Faults) -> str:
     """What to begin with: what is missed most, or what the scorer says most often; else that nothing can be told."""
     if of.commonest.startswith(LACKS):
         missed = Counter({text.removeprefix(LACKS): count for text, count in of.details.items()})
-        return f"Make replies hold what is missed most: {counted(missed)}"
+        return f"Make replies say what they miss most: {counted(missed)}"
     cases = len({case for key in of.keys for case in of.entries[key].cases})
     count, example = min(of.details[of.commonest], cases), of.as_it_was(of.commonest)
     is_looked = any(LOOKED in key for key in of.keys)
     if of.commonest and 3 * count >= cases and not (is_looked and example != of.commonest):
-        return f"Begin with what {of.name} says of {count} of {cases} cases: {example}"
-    says = f"no reason of {of.name} tells them apart" if of.commonest else f"{of.name} gives no reason"
+        return f"Mend first what {of.name} says of {count} of {cases} cases: {example}"
+    says = (
+        f"the reasons of {of.name} do not say what is wrong with most of them"
+        if of.commonest
+        else f"{of.name} gives no reason"
+    )
     return f"Read some of these {cases} cases: {says}" + (
         ", and the replies show no cause that can be counted" if is_looked else ""
     )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from cortex_eval.analysis.patterns import PassedNumbers
 from cortex_eval.analysis.patterns_blame import Blame, Counting, blames_of, same_reason, ways_to_win
 from cortex_eval.analysis.patterns_canned import CannedReplies, Failed
 from cortex_eval.analysis.patterns_names import (
@@ -21,6 +22,7 @@ from cortex_eval.analysis.patterns_names import (
     stated_intent,
     written_names,
 )
+from cortex_eval.analysis.patterns_passed import PassedReplies
 from cortex_eval.analysis.patterns_replay import Key, Replays, Ways, ways_of_all
 from cortex_eval.core import Result, RunRecord
 
@@ -32,9 +34,11 @@ WORDS_KEPT = 2_000
 """The same of words and texts that replies lack: the commonest are seldom among the first."""
 SORTS_KEPT = 20_000
 """Sorts of cases told apart; when every case has tags of its own, those of later ones are left out."""
+READ_AT_ONCE = 100
+"""Cases that passed: together it is soon seen that none expects a number."""
 _LENGTHS = (3, 10, 30, 100)
 _LENGTH_NAMES = ("1–3 words", "4–10 words", "11–30 words", "31–100 words", "over 100 words")
-_TEXT, _INTENT = b'"text":"', b'"intent":"'
+_TEXT, _INTENT, _ENTITIES, _NEEDS = b'"text":"', b'"intent":"', b'"entities":{', b'"requires_context":true'
 INTENTS = 7
 """Where in a sort its intents are."""
 _TURN_NAMES = ("1", "2–3", "4 or more")
@@ -109,6 +113,10 @@ class Failures:
         self.stated: dict[str, str] = {}
         """How the target spells intents that were wrong."""
         self._canned = CannedReplies() if self.counting.reads_replies else None
+        self._passed = PassedReplies(self.counting)
+        """Replies that passed, and say another number."""
+        self._looks_at_passed = self._passed.is_due
+        self._unread: list[Result] = []
         self.played: set[str] | None = set() if keep_played else None
 
     def noting(self, results: Iterable[Result]) -> Iterator[Result]:
@@ -130,12 +138,19 @@ class Failures:
             self.played.add(first.case_id)
         if len(rows) == 1 and first.passed and first.cluster_id is None:
             self._hold(first)
+            if self._looks_at_passed:
+                self._unread.append(first)
+                if len(self._unread) == READ_AT_ONCE:
+                    self._read_passed()
             return
         bad = [row for row in rows if row.passed is False or row.error is not None]
         if not bad and all(row.passed is None for row in rows):
             return
         self._count(first, is_failed=bool(bad))
         self.scored += any(row.overall is not None for row in rows)
+        if not bad and self._looks_at_passed:
+            for row in rows:
+                self._passed.add_turn(row)
         if bad:
             case = Failed(bad, len(rows) / self.repeats)
             for told in self._canned.told(case) if self._canned is not None else (case,):
@@ -145,6 +160,15 @@ class Failures:
             self.case_clusters.append(self._clusters.setdefault(first.cluster_id, len(self._clusters)))
         if len(rows) > 1 and rows[-1].turn:
             self._note_turns(rows)
+
+    def _read_passed(self) -> None:
+        self._passed.add(self._unread)
+        self._unread.clear()
+
+    def passed_numbers(self) -> PassedNumbers | None:
+        """Cases that passed with another number than expected; None: none was found."""
+        self._read_passed()
+        return self._passed.summed()
 
     def _hold(self, row: Result) -> None:
         """The usual case, which passed: where none fails, nobody will ask of what sort it was."""
@@ -237,10 +261,13 @@ def _read_of(case: bytes | None) -> Sort:
         return (None, None, (), (), False)
     start = case.find(_TEXT) + len(_TEXT)
     if (
-        case.find(_TEXT, start) < 0 and b"\\" not in case and b'"entities"' not in case and b'"requires_' not in case
+        b"\\" not in case
+        and case.find(_TEXT, start) < 0
+        and case.find(_ENTITIES, start) < 0
+        and case.find(_NEEDS, start) < 0
     ):  # one plain question, as in most datasets: it need not be read to be measured
         length = bisect_left(_LENGTHS, case.count(b" ", start, case.find(b'"', start)) + 1)
-        at = case.find(_INTENT)
+        at = case.find(_INTENT, start)
         intent = (case[at + len(_INTENT) : case.find(b'"', at + len(_INTENT))].decode(),) if at >= 0 else ()
         return (length, 0, (), intent, False)
     turns = orjson.loads(case)["turns"]

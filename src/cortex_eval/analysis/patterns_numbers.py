@@ -21,7 +21,9 @@ class Lacking(NamedTuple):
     """Whether a number of the expected answer is in the reply."""
 
 
-class _Number(NamedTuple):
+class Number(NamedTuple):
+    """A number of a text, with what it measures."""
+
     raw: Decimal
     measure: str | None
     """What it measures; None: there is no unit."""
@@ -29,7 +31,7 @@ class _Number(NamedTuple):
     """In one unit of its measure."""
     text: str
 
-    def is_same(self, other: _Number) -> bool:
+    def is_same(self, other: Number) -> bool:
         """Whether both may be meant for the same; one without a unit can be anything."""
         if self.measure == other.measure:
             return self.value == other.value
@@ -84,7 +86,7 @@ _NOT_READ_TEXT = """
     half halves quarter quarters dozen dozens fortnight fortnights couple decade decades century centuries noon midday
     midnight double doubled triple tripled आधा आधी आधे डेढ़ ढाई सवा पौने साढ़े दर्जन दर्जनों दोगुना दुगना तिगुना
 """
-_NOT_READ = frozenset(normalize("NFC", _NOT_READ_TEXT).split())
+NOT_READ = frozenset(normalize("NFC", _NOT_READ_TEXT).split())
 """Words for numbers that are not reckoned: where the reply has one, its numbers tell nothing."""
 _MORE_WORDS: Mapping[str, int] = {
     name: number
@@ -133,72 +135,78 @@ def lacking_numbers(references: Sequence[str], reply: str, asked: str) -> Lackin
 
     In a longer text many a number stands beside the point: there, only one with a unit counts.
     """
-    wanted = [_stated(each) for each in references]
+    wanted = [stated_numbers(each) for each in references]
     if not all(wanted) or not wanted:  # most have no number, which is soon seen
         return Lacking()
-    words = set(_words(reply))
-    if words & _NOT_READ:
+    words = set(plain_words(reply))
+    if words & NOT_READ:
         return Lacking()
-    said = _distinct(_known(reply))
+    said = _distinct(known_numbers(reply))
     if max(map(len, (said, *wanted))) > _MOST_READ:
         return Lacking()
-    lacking = [[each for each in some if not _is_in(each, said)] for some in wanted]
+    lacking = [[each for each in some if not is_in(each, said)] for some in wanted]
     missing = min(lacking, key=len)
     is_text = len(references[lacking.index(missing)].split()) > _TEXT_WORDS
     has_some = any(len(each) < len(some) for each, some in zip(lacking, wanted, strict=True))
     if not missing:
         return Lacking(has_some=has_some)
-    known = _distinct(number for text in (*references, asked) for number in _known(text))
+    known = _distinct(number for text in (*references, asked) for number in known_numbers(text))
     if is_text and not any(each.measure is not None for each in missing):
         return Lacking(has_some=has_some)
     missing.sort(key=lambda each: each.measure is None)
     first = missing[0].measure
     others = [
         each
-        for each in _stated(reply)
-        if not _is_in(each, known) and (each.measure == first or (not is_text and None in (each.measure, first)))
+        for each in stated_numbers(reply)
+        if not is_in(each, known) and (each.measure == first or (not is_text and None in (each.measure, first)))
     ]
     others.sort(key=lambda each: (each.measure != first, _distance(each, missing[0])))
     return Lacking(tuple(each.text for each in missing), tuple(each.text for each in others), has_some)
 
 
-def _distance(one: _Number, other: _Number) -> Decimal:
+def _distance(one: Number, other: Number) -> Decimal:
     """How far apart two numbers are, as a share of the larger."""
     return abs(one.raw - other.raw) / max(abs(one.raw), abs(other.raw), Decimal(1))
 
 
-def _distinct(numbers: Iterable[_Number]) -> list[_Number]:
+def _distinct(numbers: Iterable[Number]) -> list[Number]:
     """Each number once, as it is first written."""
-    found: dict[tuple[Decimal, str | None], _Number] = {}
+    found: dict[tuple[Decimal, str | None], Number] = {}
     for each in numbers:
         found.setdefault((each.raw, each.measure), each)
     return [*found.values()]
 
 
-def _is_in(number: _Number, numbers: Iterable[_Number]) -> bool:
+def is_in(number: Number, numbers: Iterable[Number]) -> bool:
+    """Whether one of these may be meant for the same."""
     return any(number.is_same(each) for each in numbers)
 
 
-def _stated(text: str) -> list[_Number]:
+def stated_numbers(text: str) -> list[Number]:
     """The numbers that a text states: neither marks of lists and sources, nor parts of names and addresses."""
     if not _may_have_number(text):
         return []
     return _distinct(_read(_NO_NUMBER.sub(" ", _without_markup(text))))
 
 
-def _known(text: str) -> Iterator[_Number]:
+def known_numbers(text: str) -> Iterator[Number]:
     """All that may be meant for a number in a text."""
-    if not _may_have_number(text) and not _MONTHS.keys() & set(_words(text)):
+    if not _may_have_number(text) and not _MONTHS.keys() & set(plain_words(text)):
         return
     text = _without_markup(text)
     yield from _read(text)
-    for word in _words(text):
+    for word in plain_words(text):
         if value := _MONTHS.get(word) or _number_words().get(word):
-            yield _Number(Decimal(value), None, Decimal(value), word)
+            yield Number(Decimal(value), None, Decimal(value), word)
 
 
 def _may_have_number(text: str) -> bool:
-    return _DIGIT.search(text) is not None or not _number_words().keys().isdisjoint(_words(text))
+    return _DIGIT.search(text) is not None or has_number_word(text)
+
+
+def has_number_word(text: str) -> bool:
+    """Whether a number may be written out in it."""
+    return not _number_words().keys().isdisjoint(plain_words(text))
 
 
 def _without_markup(text: str) -> str:
@@ -210,19 +218,19 @@ def _without_markup(text: str) -> str:
     return text if text.isascii() else normalize("NFC", text)
 
 
-def _read(text: str) -> list[_Number]:
+def _read(text: str) -> list[Number]:
     from cortex_eval.scoring import read_quantities
 
     found = []
     for match in _CLOCK_TIME.finditer(text):
         hour, minute = (match[1], match[2]) if match[1] else (match[3], match[4])
         minutes = Decimal((int(hour) * 60 + int(minute or 0)) % _HALF_A_DAY)
-        found.append(_Number(minutes, _CLOCK, minutes, match[0].strip()))
+        found.append(Number(minutes, _CLOCK, minutes, match[0].strip()))
     text = _CLOCK_TIME.sub(" ", text) if found else text
     text = _SHORTHAND.sub(lambda match: _LONGHAND[match[1].lower()], _in_digits(text))
     for value, unit, shown in read_quantities(text):
         measure, size = _SIZES.get(unit or "", (unit, Decimal(1)))
-        found.append(_Number(value, measure, value * size, shown))
+        found.append(Number(value, measure, value * size, shown))
     return found
 
 
@@ -230,7 +238,7 @@ def _in_digits(text: str) -> str:
     """The text with its number words in digits: *one hundred and five* is 105."""
 
     def digits(match: Any) -> str:  # Any: a match of `regex`, which has no public type
-        values = [_number_words()[word] for word in _words(match[0]) if word not in _BETWEEN]
+        values = [_number_words()[word] for word in plain_words(match[0]) if word not in _BETWEEN]
         if len(values) == 1 and match[0].lower() in _ALONE_NO_NUMBER:
             return str(match[0])
         numbers = _composed(values)
@@ -238,7 +246,7 @@ def _in_digits(text: str) -> str:
             return f"{numbers[0]}{numbers[1]}"  # nineteen eighty-four
         return " ".join(map(str, numbers))
 
-    if _number_words().keys().isdisjoint(_words(text)):
+    if not has_number_word(text):
         return text
     return str(_run_pattern().sub(digits, text))
 
@@ -269,7 +277,7 @@ def _goes_on(last: int, value: int, part: int) -> bool:
     return last >= 100 or (last >= 20 and last % 10 == 0 and 0 < value < 10)
 
 
-def _words(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
     """The words of a text in lower case, without digits."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())

@@ -87,7 +87,7 @@ def _refusal(of: _Faults) -> _Said:
 def _canned(of: _Faults) -> _Said:
     return _Said(
         "The same reply goes to different questions",
-        f"Find out why {_questions(of.cases)} end in {of.commonest}: a fallback, or a text found too often",
+        f"Find out why {_questions(of.cases)} get the reply {of.commonest}: a fallback, or a text found too often",
         of.some(),
         "high",
     )
@@ -164,7 +164,7 @@ def _other_wording(of: _Faults) -> _Said:
     or_score = f", or score by {others}" if others else ""
     return _Said(
         "Replies have nearly all words of the expected answer, put differently",
-        f"{_read(of.cases)}: where right, add the wording to the answers of the case{or_score}",
+        f"{_read(of.cases)}: where one is right, add its wording to the answers of the case{or_score}",
         f"such as {of.commonest}",
     )
 
@@ -180,10 +180,10 @@ def _other_answer(of: _Faults) -> _Said:
 def _partial(of: _Faults) -> _Said:
     often = of.details.most_common(SHOWN)
     missed = [f"“{text}”" for text, count in often if count > 1 and 4 * count >= of.cases]
-    what = f"See whether they should say {named(missed)}" if missed else f"{_read(of.cases)} beside the expected answer"
+    what = f"See whether replies should say {named(missed)}" if missed else f"{_read(of.cases)} beside what is expected"
     return _Said(
         "Replies lack words of the expected answer",
-        f"{what}. Where right all the same, add the wording to the answers of the case",
+        f"{what}; where one is right all the same, add its wording to the answers of the case",
         f"words most often missing: {counted(of.details, 6)}" if often and often[0][1] > 1 else "",
     )
 
@@ -207,7 +207,7 @@ def _unsupported_claim(of: _Faults) -> _Said:
 
 
 def _read(count: int) -> str:
-    return "Read it" if count == 1 else "Read both" if count == 2 else "Read three of them"
+    return "Read this reply" if count == 1 else "Read both replies" if count == 2 else "Read three of these replies"
 
 
 def _questions(count: int) -> str:

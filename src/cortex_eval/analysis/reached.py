@@ -76,7 +76,8 @@ class Figures(NamedTuple):
         known = clusters if self.method.has_clusters else None
         found = estimate(values, known, bounded=unit == "", resample=self.method.resample)
         assert found.mean is not None, "there are values"
-        return Reached(found.mean, found.low, found.high, found.n, total, unit)
+        low = found.low_of_time if unit == "ms" else found.low
+        return Reached(found.mean, low, found.high, found.n, total, unit)
 
 
 def figures_of_run(

@@ -8,13 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from cortex_eval.analysis.classification import Classified
-from cortex_eval.analysis.commonest import commonest_error
+from cortex_eval.analysis.commonest import commonest_error, not_passed
 from cortex_eval.analysis.confidence import Confidence
 from cortex_eval.analysis.coverage import Coverage
 from cortex_eval.analysis.expectations import Expectation
 from cortex_eval.analysis.hallucination import Hallucination
 from cortex_eval.analysis.parallel import Parity
-from cortex_eval.analysis.patterns import ConfusedPair, CriticalFailure, Pattern, Slice
+from cortex_eval.analysis.patterns import ConfusedPair, CriticalFailure, PassedNumbers, Pattern, Slice
 from cortex_eval.analysis.rows import flat_row, result_row
 from cortex_eval.analysis.spread import LatencyBin
 from cortex_eval.analysis.trend import Stability, Trend
@@ -201,6 +201,8 @@ class Report:
     """Which cases fail more often than the rest, beyond chance."""
     confusions: tuple[ConfusedPair, ...] = ()
     """What was taken for what most often."""
+    passed_numbers: PassedNumbers | None = None
+    """Replies that passed with another number than the expected answer; None: none was found."""
     stability: Stability | None = None
     """How many verdicts are those of the run before; None: there was none."""
     trend: Trend | None = None
@@ -229,7 +231,9 @@ class Report:
         if score is not None:
             interval = "" if score.low is None else f" [{score.low:.2f}, {score.high:.2f}]"
             parts.append(f"overall_score {score.mean:.2f}{interval}")
-        return f"Report({self.gate.verdict}: {', '.join(parts)}, run {self.run.id})"
+        named = "" if self.passed else not_passed(self.results, totals.failed + totals.errors)
+        told = f"{self.gate.verdict}: {', '.join(parts)}, run {self.run.id}"
+        return f"Report({told}{'; not passed: ' if named else ''}{named})"
 
     @property
     def passed(self) -> bool:
@@ -372,11 +376,10 @@ def report_document(report: Report) -> dict[str, Any]:
 
 def _of_some_runs(report: Report) -> dict[str, Any]:
     """What is there only where replies state confidences, labels were compared, and so on."""
-    found: dict[str, Any] = {}
+    some = {"confidence": report.confidence, "stability": report.stability, "passed_numbers": report.passed_numbers}
+    found: dict[str, Any] = {name: asdict(each) for name, each in some.items() if each is not None}
     if report.case_changes is not None:
         found["case_changes"] = report.case_changes.to_dict()
-    if report.confidence is not None:
-        found["confidence"] = asdict(report.confidence)
     if report.classification:
         found["classification"] = {name: asdict(each) for name, each in report.classification.items()}
     if report.coverage is not None:
@@ -385,8 +388,6 @@ def _of_some_runs(report: Report) -> dict[str, Any]:
         found["parity"] = [asdict(each) for each in report.parity]
     if report.hallucination:
         found["hallucination"] = {name: asdict(each) for name, each in report.hallucination.items()}
-    if report.stability is not None:
-        found["stability"] = asdict(report.stability)
     if report.trend is not None:
         found["trend"] = report.trend.to_dict()
     return found

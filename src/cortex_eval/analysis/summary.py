@@ -88,6 +88,8 @@ def summarise(
         second_looks=second_looks,
         set_aside=quarantine.checks(),
         is_weighted=weights is not None,
+        timed=len(collected.latencies),
+        turns=whole.turns,
         paused=run.paused,
     )
     tallies_by_tier = _by(collected.tallies, 1)
@@ -140,6 +142,7 @@ def summarise(
         critical_failures=diagnosis.critical,
         slices=diagnosis.slices,
         confusions=diagnosis.confusions,
+        passed_numbers=failures.passed_numbers(),
         open_results=open_results,
     )
 
@@ -194,7 +197,7 @@ def _metrics(tally: Tally, *, method: Method, weights: Weights | None = None) ->
         direction: Direction = "lower" if name in ("latency_ms", "llm_usage_rate") else series.direction
         metrics[name] = Metric(
             mean=found.mean,
-            low=found.low,
+            low=found.low_of_time if unit == "ms" else found.low,
             high=found.high,
             scored=found.n,
             total=tally.cases if is_of_cases else tally.places,

@@ -39,10 +39,12 @@ class Use:
 
 
 def judge_usages(scores: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What each verdict of a judge took that was asked for and not found in the cache."""
+    """What each verdict of a judge took that was asked for and not found in the cache; an error is paid for as well."""
     for score in scores.values():
-        evidence = score.get("evidence")
-        if score.get("source") == "judge" and isinstance(evidence, dict) and not evidence.get("cached"):
+        error = score.get("error")
+        is_judged = error is not None or score.get("source") == "judge"
+        evidence = (score if error is None else error).get("evidence")
+        if is_judged and isinstance(evidence, dict) and not evidence.get("cached"):
             tokens = evidence.get("tokens") or {}
             yield {
                 "input_tokens": tokens.get("input", 0),

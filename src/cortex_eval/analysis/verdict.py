@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,6 +31,8 @@ class Change:
     smallest_detectable: float | None = None
     """A change for the worse of this size would be seen four times in five; None: none would."""
     pairs: int | None = None
+    not_compared: str = ""
+    """Why no difference is told, though both figures are known: the metric is scored in another way in this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,7 @@ class Check:
         return self.name.removeprefix("anchor.").partition(".")[0] in _OPEN
 
 
-_OPEN = ("noise", "evidence", "newly_broken", "flaky", "category")
+_OPEN = ("noise", "scoring", "evidence", "newly_broken", "flaky", "category")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,14 @@ class BaselineLabel:
     """Cases that were compared one by one; None: only its figures were."""
 
 
+def stays_broken(asked_again: Sequence[bool]) -> bool:
+    """Whether a critical case that broke never passed when it was asked again; otherwise it is flaky.
+
+    One that nobody asked again, or of which every call failed, stays broken: nothing excuses it.
+    """
+    return not any(asked_again)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondLook:
     """A critical case that passed in the baseline and failed here, and was therefore asked again."""
@@ -109,7 +120,7 @@ class SecondLook:
     @property
     def is_broken(self) -> bool:
         """Whether it never passed again; otherwise it is flaky."""
-        return not any(self.passes)
+        return stays_broken(self.passes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,21 +7,25 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from cortex_eval.analysis.cases import CaseFigures, case_figures
+from cortex_eval.analysis.cases import CaseFigures, case_figures, critical_scorers
 from cortex_eval.analysis.changes import CaseChange, with_words
 from cortex_eval.analysis.gate_settings import GateSettings
+from cortex_eval.analysis.likeness import unlike
 from cortex_eval.analysis.paired import Comparison, PairedMetric, compare_cases, judge_together
 from cortex_eval.analysis.quarantine import Quarantine
 from cortex_eval.analysis.report import Metric
 from cortex_eval.core import Direction, InputError, Result, RunRecord
 
-VersusVerdict = Literal[
+FiguresVerdict = Literal[
     "nothing to compare", "worse", "within allowance", "better", "cannot tell", "no difference seen"
 ]
+VersusVerdict = Literal["new critical failures"] | FiguresVerdict
 ReadResults = Callable[[RunRecord, bool], Iterable[Result]]
 """The results of a run, case by case; with their cases or without."""
 ReadSome = Callable[[RunRecord, Sequence[int]], Iterable[Result]]
 """The same of the cases at these places of its dataset, with their cases."""
+ReadAgain = Callable[[RunRecord], Iterable[Result]]
+"""The results of asking cases of a run once more, beyond its repeats."""
 EARLIER_RUNS = 3
 """Of the same system, that are looked at for flaky cases."""
 _LESS_IS_BETTER = ("latency_ms", "llm_usage_rate")
@@ -41,17 +45,26 @@ class Versus:
 
     @property
     def verdict(self) -> VersusVerdict:
+        """What the figures say; but new critical failures, where the figures do not stop a release by themselves."""
+        found = self.by_figures
+        is_broken = any(each.changes.new_critical for each in self.comparisons)
+        return "new critical failures" if is_broken and found not in ("nothing to compare", "worse") else found
+
+    @property
+    def by_figures(self) -> FiguresVerdict:
         """Nothing to compare where no case of a run was scored in the first too, which comes before all else.
 
         Worse where any run is; better where none is and any metric of any run improved.
 
-        What may be chance in any metric cannot be told; only what is the same, or surely within what is allowed, is no
-        difference.
+        What may be chance in any metric cannot be told, nor can anything but worse where one could not be compared;
+        only what is the same, or surely within what is allowed, is no difference.
         """
         if any(each.is_empty for each in self.comparisons):
             return "nothing to compare"
         if any(each.regressions or each.regressed_categories for each in self.comparisons):
             return "worse"
+        if any(each.not_compared for each in self.comparisons):
+            return "cannot tell"
         found = {metric.verdict for each in self.comparisons for metric in each.metrics.values() if metric.is_telling}
         if "worse" in found:
             return "within allowance"
@@ -62,8 +75,11 @@ class Versus:
 
     @property
     def exit_code(self) -> int:
-        """3 when there is nothing to compare; 1 when a later run is worse, by more than is allowed and than chance."""
-        return {"nothing to compare": 3, "worse": 1}.get(self.verdict, 0)
+        """3 when there is nothing to compare; 1 when a later run is worse, by more than is allowed and than chance.
+
+        1 too when a critical case broke, as in the gate of a run: no chance excuses that.
+        """
+        return {"nothing to compare": 3, "worse": 1, "new critical failures": 1}.get(self.verdict, 0)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
         """The comparison as JSON holds it; of more than two runs, the second stands at the top and all below."""
@@ -80,6 +96,7 @@ class Versus:
             "level": self.level,
             "notes": list(self.notes),
             "verdict": self.verdict,
+            "by_figures": self.by_figures,
             "exit_code": self.exit_code,
         }
 
@@ -91,26 +108,37 @@ def compare_runs(
     gate: GateSettings,
     earlier: Sequence[RunRecord] = (),
     read_some: ReadSome | None = None,
+    read_again: ReadAgain | None = None,
 ) -> Versus:
     """Every run after the first against the first, two-sided, with Holm's adjustment over all of it.
 
     `gate` says how much worse a metric may get and at which level. Among `earlier` runs, those of a system that states
     the same version, on the same dataset, show which cases are flaky. Cases that the gate has in
     quarantine, at the time of the last run, are in none of the figures. With `read_some`, the first cases of each list
-    have what was asked and replied.
+    have what was asked and replied. With `read_again`, a critical case that broke and passed when it was asked again
+    is flaky and no failure.
     """
     first, *others = runs
     aside = Quarantine(gate.quarantine, runs[-1])
     with_cases = any(run.dataset.version != first.dataset.version for run in others)
-    a = case_figures(aside.passing(read(first, with_cases)), critical_scorers=_critical_scorers(first))
+    a = case_figures(aside.passing(read(first, with_cases)), critical_scorers=critical_scorers(first))
     comparisons: list[Comparison] = []
     notes: list[str] = []
     for place, run in enumerate(others, 1):
-        b = case_figures(aside.passing(read(run, with_cases)), critical_scorers=_critical_scorers(run))
+        b = case_figures(aside.passing(read(run, with_cases)), critical_scorers=critical_scorers(run))
+        b = _asked_again(b, read_again(run)) if read_again else b
         directions = directions_of(a, b)
         history = _history(first, run, a, b, read, earlier)
         allowed = allowed_worsening(gate, directions)
-        found = compare_cases(a, b, directions=directions, level=gate.level, allowed=allowed, history=history)
+        found = compare_cases(
+            a,
+            b,
+            directions=directions,
+            level=gate.level,
+            allowed=allowed,
+            history=history,
+            unlike=unlike(first, run),
+        )
         if not found.cases:
             raise InputError(
                 f"Runs {first.id} and {run.id} have no case in common, so there is nothing to compare: "
@@ -124,6 +152,12 @@ def compare_runs(
         notes=(*_states(runs), *notes, *_set_aside(aside)),
         level=gate.level,
     )
+
+
+def _asked_again(figures: dict[str, CaseFigures], results: Iterable[Result]) -> dict[str, CaseFigures]:
+    """The figures of a run, with the verdicts of asking cases once more."""
+    again = {name: each for name, each in case_figures(results).items() if name in figures}
+    return figures | {name: replace(figures[name], asked_again=each.passes) for name, each in again.items()}
 
 
 def _told(found: Comparison, first: RunRecord, run: RunRecord, read_some: ReadSome) -> Comparison:
@@ -188,7 +222,10 @@ def _history(
     read: ReadResults,
     earlier: Sequence[RunRecord],
 ) -> list[list[Mapping[str, CaseFigures]]]:
-    """Runs of one unchanged system each: only a stated version says that a system did not change."""
+    """Runs of one unchanged system each: only a stated version says that a system did not change.
+
+    None whose verdicts were made in another way: they may differ for that alone.
+    """
     same_system = _system(first) == _system(run)
     groups = []
     for one, figures in ((first, a), (run, b))[same_system:]:
@@ -196,9 +233,7 @@ def _history(
             continue
         found = [
             case_figures(read(each, False))
-            for each in [each for each in earlier if _system(each) == _system(one) and each not in (first, run)][
-                :EARLIER_RUNS
-            ]
+            for each in [each for each in earlier if _is_like(each, one) and each not in (first, run)][:EARLIER_RUNS]
         ]
         groups.append([*found, *([] if same_system else [figures])])
     return groups
@@ -206,6 +241,10 @@ def _history(
 
 def _system(run: RunRecord) -> tuple[object, ...]:
     return run.target_name, run.target_kind, run.target_version, run.dataset.version, run.status
+
+
+def _is_like(run: RunRecord, one: RunRecord) -> bool:
+    return _system(run) == _system(one) and not unlike(run, one).totals
 
 
 def _states(runs: Sequence[RunRecord]) -> Iterator[str]:
@@ -217,11 +256,6 @@ def _states(runs: Sequence[RunRecord]) -> Iterator[str]:
         if selection.get("probabilities"):
             chosen = f"{selection.get('chosen', run.cases):,} of {selection.get('matching', run.dataset.cases):,} cases"
             yield f"{_label(place)} is a sample of {chosen}: only these are compared."
-
-
-def _critical_scorers(run: RunRecord) -> list[str]:
-    """Those that a case must not fail, however well it scores otherwise."""
-    return [name for name, planned in (run.manifest.get("scorers") or {}).items() if planned.get("critical")]
 
 
 def _set_aside(quarantine: Quarantine) -> Iterator[str]:
@@ -253,18 +287,8 @@ def _notes(first: RunRecord, run: RunRecord, found: Comparison, label: str) -> I
             f"{len(found.newly_in_error):,} of them had a verdict in A and ended in an error in {label}: "
             "they count neither as broken nor as passed."
         )
-    changed = _changed_scorers(first, run)
-    if changed:
-        yield f"Scored in another way in {label}, so that they may differ for that alone: {', '.join(changed)}."
-
-
-def _changed_scorers(first: RunRecord, run: RunRecord) -> list[str]:
-    """Scorers whose version, settings or threshold are not the same in both runs."""
-    before, now = first.manifest.get("scorers") or {}, run.manifest.get("scorers") or {}
-    changed = [name for name, described in before.items() if name in now and now[name] != described]
-    if first.manifest.get("passing_threshold") != run.manifest.get("passing_threshold"):
-        changed.append("passing_threshold")
-    return changed
+    if found.not_compared:
+        yield f"In {label} {found.unlike.words('A')}. Not compared for that: {', '.join(found.not_compared)}."
 
 
 def _label(place: int) -> str:
@@ -293,6 +317,7 @@ def _document(found: Comparison) -> dict[str, Any]:  # Any: JSON
         "changed": found.changed,
         "errors_a": found.errors_a,
         "errors_b": found.errors_b,
+        "not_compared": {"metrics": list(found.not_compared), "why": found.unlike.words("A")},
         "metrics": {name: _metric(each) for name, each in found.metrics.items()},
         "categories": [
             {
@@ -316,7 +341,7 @@ def _document(found: Comparison) -> dict[str, Any]:  # Any: JSON
 
 
 def _metric(metric: PairedMetric) -> dict[str, Any]:  # Any: JSON
-    left_out = ("name", "noise", "per_case")
+    left_out = ("name", "noise", "per_case", "is_compared")
     fields = {name: value for name, value in asdict(metric).items() if name not in left_out}
     return {**fields, "cases_needed": metric.cases_needed, "is_regression": metric.is_regression}
 
@@ -327,5 +352,6 @@ def _change(change: CaseChange) -> dict[str, Any]:  # Any: JSON
         **fields,
         "passes_a": list(change.passes_a),
         "passes_b": list(change.passes_b),
+        "asked_again": list(change.asked_again),
         "fails_critical": list(change.fails_critical),
     }

@@ -101,6 +101,8 @@ class Estimate:
     is_offline: bool
     budgets: tuple[Limit, ...]
     visible: Visible
+    notes: tuple[str, ...] = ()
+    """What is to be known of the plan and of its dataset, such as columns that are probably misspelt."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it; sums of money are text."""

@@ -60,6 +60,7 @@ def estimate_run(plan: Plan, store: Store) -> Estimate:
         is_offline=plan.is_offline,
         budgets=tuple(_budgets(plan, asked, judged)),
         visible=_visible(plan, store, earlier, work.pairs),
+        notes=tuple(dict.fromkeys((*plan.notes, *work.notes))),
     )
 
 

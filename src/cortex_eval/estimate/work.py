@@ -33,6 +33,8 @@ class Work(NamedTuple):
     """None: nothing is taken over."""
     taken: Taken | None
     """The same in figures, and why it is no more; None: the plan is not one since another run."""
+    notes: tuple[str, ...]
+    """What the reader of the dataset noted, such as columns that are probably misspelt."""
 
     def asked(self, ordinal: int) -> int:
         """How often the target is asked for each turn of a case."""
@@ -61,9 +63,10 @@ def plan_work(plan: Plan, store: Store) -> Work:
     """The work of a plan; nothing is kept."""
     turns: list[int] = []
     clusters: dict[int, str] = {}
+    reader = read_rows(plan.dataset)
 
     def counted() -> Iterator[CaseRow]:
-        for row in read_rows(plan.dataset).rows():
+        for row in reader.rows():
             turns.append(row.turns)
             if row.cluster_id is not None:
                 clusters[row.ordinal] = row.cluster_id
@@ -74,7 +77,7 @@ def plan_work(plan: Plan, store: Store) -> Work:
     kept, taken = None, None
     if plan.changed_since is not None:
         kept, taken = _take_over(plan, store, store.runs.find(plan.changed_since), chosen.ordinals)
-    work = Work(chosen.ordinals, chosen.total, pairs, plan.repeats, 0, 0, kept, taken)
+    work = Work(chosen.ordinals, chosen.total, pairs, plan.repeats, 0, 0, kept, taken, reader.notes)
     asked = [(turns[each], times) for each in chosen.ordinals if (times := work.asked(each))]
     calls, longest = sum(many * times for many, times in asked), max((many for many, _ in asked), default=0)
     return work._replace(calls=calls, longest=longest)
