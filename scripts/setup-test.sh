@@ -62,5 +62,6 @@ mapfile -t packages < <(missing | tr ' ' '\n')
 [ "${#packages[@]}" -gt 0 ] || exit 0
 say "!!"
 say "!! NOT INSTALLED: ${packages[*]}"
-say "!! The tests that need them will be SKIPPED. Install them and run make test again to have them run."
+say "!! The tests that need them will be SKIPPED."
+say "!! Install them and run make test again to have them run."
 say "!!"

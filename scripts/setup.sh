@@ -8,9 +8,9 @@ venv=.venv
 stamp=$venv/.setup-done
 is_new_enough='import sys; sys.exit(sys.version_info < (3, 11))'
 
-say() { echo "setup: $*" >&2; }
+say() { printf 'setup: %s\n' "$@" >&2; } # a line each, of at most 80 columns
 stop() {
-    say "$*"
+    say "$@"
     exit 1
 }
 
@@ -28,7 +28,8 @@ find_python() {
             return
         fi
     done
-    stop "no Python 3.11 or newer was found${PYTHON:+ as $PYTHON}. Install one, or name it: make setup PYTHON=/path/to/python3"
+    stop "no Python 3.11 or newer was found${PYTHON:+ as $PYTHON}." \
+        "Install one, or name it: make setup PYTHON=/path/to/python3"
 }
 
 make_venv() {
@@ -38,7 +39,8 @@ make_venv() {
     rm -rf "$venv"
     "$python" -m venv "$venv" 2>/dev/null && return
     rm -rf "$venv" # Debian's python3 without python3-venv leaves half an environment
-    command -v uv >/dev/null || stop "$python cannot build an environment with pip. Install python3-venv (or uv) and run make setup again."
+    command -v uv >/dev/null || stop "$python cannot build an environment with pip." \
+        "Install python3-venv (or uv) and run make setup again."
     uv venv --quiet --seed --python "$python" "$venv"
 }
 
@@ -71,7 +73,7 @@ fi
 rm -f "$stamp"
 
 count=$(cat requirements/build.txt requirements/dev.txt | sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' | sort -u | wc -l)
-say "installing the $count packages of requirements/dev.txt into $venv, by hash (about a minute the first time) …"
+say "installing $count packages into $venv, by hash (a minute the first time) …"
 if command -v uv >/dev/null; then
     with_uv || { say "uv could not install them; trying pip" && with_pip; }
 else

@@ -268,6 +268,41 @@ def test_variables_may_be_set_by_a_fixture(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
+def test_what_is_wrong_with_a_check_is_told_at_its_line_and_nothing_of_the_inside(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        def test_case(cortex):
+            cortex.check("hello", target=str.upper, scorers=["exact"])
+
+        def test_row(cortex):
+            cortex.check({"x": 1}, target=str.upper, scorers=["exact"])
+
+        def test_target(cortex):
+            cortex.check({"input": "hello"}, target="bot", scorers=["exact"])
+
+        async def test_scorers(cortex):
+            await cortex.check_async({"input": "hello"}, target=str.upper, scorers="exact")
+
+        def test_nothing_to_compare_with(cortex):
+            cortex.check({"id": "greeting", "input": "hello"}, target=str.upper, scorers=["exact"])
+        """
+    )
+    result = played(project)
+    result.assert_outcomes(failed=5)
+    result.stdout.fnmatch_lines(
+        [
+            "E *InputError: cortex.check() takes one case: *",
+            "E *InputError: no field holds the input *",
+            "E *InputError: target must be a function of the question, *",
+            "E *InputError: scorers must be a list, *",
+            "E *InputError: No scorer has anything to say about case 'greeting' (exact: There is no expected *).",
+        ]
+    )
+    assert "cortex_eval/" not in result.stdout.str()
+    assert "no running event loop" not in result.stdout.str()
+
+
+@pytest.mark.slow
 def test_a_mistake_is_told_in_a_line(project: pytest.Pytester) -> None:
     project.makepyfile(
         test_keyword="import pytest\n@pytest.mark.cortex(suit='talk')\ndef test_a(): pass",

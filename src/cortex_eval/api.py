@@ -9,23 +9,30 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec
 
-from cortex_eval.analysis import GateSettings, Report
-from cortex_eval.config import DEFAULT_STORE, DatasetSource, Plan, read_options
+from cortex_eval.analysis import Report
+from cortex_eval.config import (
+    DEFAULT_STORE,
+    DatasetSource,
+    Models,
+    Plan,
+    ScorerLike,
+    read_gate,
+    read_options,
+    read_scorers,
+)
 from cortex_eval.core import Case, InputError, did_you_mean, short_repr
 from cortex_eval.datasets import Selection, cases_from
 from cortex_eval.engine import execute
 from cortex_eval.net import BREAK_AFTER, Patience
-from cortex_eval.scoring import AnyScorer, PlannedScorer, plan_scorer
 from cortex_eval.storage import Store
 from cortex_eval.targets import PythonTarget, Target
 
 P = ParamSpec("P")
 CasesLike = str | Path | Iterable[Case | Mapping[str, Any]]
-ScorerLike = str | Mapping[str, Mapping[str, Any]] | PlannedScorer | AnyScorer | Callable[..., Any]
 TargetLike = Target | Callable[..., Any]
 
 
@@ -46,12 +53,15 @@ async def evaluate_async(
     target: TargetLike,
     scorers: Sequence[ScorerLike],
     *,
+    models: Models | None = None,
     at_once: int = 10,
     repeats: int = 1,
     passing_threshold: float = 0.7,
     timeout_s: float = 30.0,
     retries: int = 0,
     thresholds: Mapping[str, float] | None = None,
+    gate: Mapping[str, Any] | None = None,
+    baseline: str | None = None,
     name: str = "evaluate",
     version: str | None = None,
     fields: Mapping[str, str] | None = None,
@@ -61,22 +71,32 @@ async def evaluate_async(
     """Play the cases against the target and score every reply.
 
     `cases` is a dataset file, or cases, or rows as a dataset file would hold them; `fields` names columns that are
-    called otherwise. `target` is a function of the question (sync or async) or a `Target`. `scorers` holds names,
-    `{name: {setting: value}}`, functions marked with `@scorer`, or scorer objects. Everything is kept in `store`; with
-    None it is forgotten with the report.
+    called otherwise. `target` is a function of the question (sync or async) or a `Target`. `scorers` holds what
+    `scorers:` of a project file may, functions marked with `@scorer`, or scorer objects; `models` and `gate` are
+    its blocks of those names, and `baseline` a run with a name in the store. Everything is kept in
+    `store`; with None it is forgotten with the report.
     """
-    planned = tuple(_planned(scorers))
+    planned = read_scorers(scorers, models)
+    names = [each.name for each in planned]
     options = read_options(
-        [each.name for each in planned],
+        names,
         at_once=at_once,
         repeats=repeats,
         passing_threshold=passing_threshold,
         timeout_s=timeout_s,
         retries=retries,
         thresholds={} if thresholds is None else thresholds,
+        baseline=baseline,
+        name=name,
+        version=version,
+        fields={} if fields is None else fields,
+        store=store,
+        resume=resume,
     )
-    asked = target if isinstance(target, Target) else PythonTarget.of(target)
-    dataset, notes = _dataset(cases, fields or {})
+    asked = _asked(target)
+    dataset, notes = _dataset(cases, options.fields)
+    if isinstance(dataset, DatasetSource):
+        asked.asked_from(dataset.path)
     plan = Plan(
         suite=name,
         dataset=dataset,
@@ -92,7 +112,7 @@ async def evaluate_async(
             retries=options.retries,
             break_after=BREAK_AFTER if asked.is_remote else None,
         ),
-        gate=GateSettings(thresholds=options.thresholds),
+        gate=read_gate(gate, names, thresholds=options.thresholds, baseline=baseline),
         selection=Selection(),
         notes=notes,
     )
@@ -107,17 +127,22 @@ def _blocking(asynchronous: Callable[P, Coroutine[Any, Any, Report]]) -> Callabl
     @wraps(asynchronous)
     def blocking(*args: P.args, **kwargs: P.kwargs) -> Report:
         _check_call(asynchronous, "evaluate", args, kwargs)
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(asynchronous(*args, **kwargs))
-        return _in_a_thread(lambda: asyncio.run(asynchronous(*args, **kwargs)))
+        run = partial(asyncio.run, asynchronous(*args, **kwargs))
+        return _in_a_thread(run) if _is_loop_running() else run()
 
     blocking.__name__ = blocking.__qualname__ = "evaluate"
     return blocking
 
 
 evaluate = _blocking(evaluate_async)
+
+
+def _is_loop_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _check_call(function: Callable[..., Any], called: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
@@ -150,32 +175,23 @@ def _in_a_thread(work: Callable[[], Report]) -> Report:
     return outcome[0]
 
 
+def _asked(target: TargetLike) -> Target:
+    if isinstance(target, Target):
+        return target
+    if not callable(target) or (isinstance(target, type) and issubclass(target, Target)):
+        raise InputError(f"target must be a function of the question, or a Target object, not {short_repr(target)}.")
+    return PythonTarget.of(target)
+
+
 def _dataset(cases: CasesLike, fields: Mapping[str, str]) -> tuple[DatasetSource | list[Case], tuple[str, ...]]:
     """The dataset, and what was noted where it is read already."""
     if isinstance(cases, (str, Path)):
         return DatasetSource(path=Path(cases), fields=fields), ()
+    if isinstance(cases, (Case, Mapping, bytes)) or not isinstance(cases, Iterable):
+        wanted = "a list of cases or rows, or the path of a dataset file"
+        raise InputError(f"cases must be {wanted}, not {short_repr(cases)}.")
     reader = cases_from(cases, fields=fields)
     return list(reader), reader.notes
-
-
-def _planned(scorers: Sequence[ScorerLike]) -> list[PlannedScorer]:
-    if isinstance(scorers, (str, Mapping)) or not isinstance(scorers, Iterable):
-        raise InputError(f"scorers must be a list, such as scorers=['accuracy'], not {short_repr(scorers)}.")
-    planned: list[PlannedScorer] = []
-    for item in scorers:
-        if isinstance(item, PlannedScorer):
-            planned.append(item)
-        elif isinstance(item, Mapping):
-            planned += [plan_scorer(name, settings=settings) for name, settings in item.items()]
-        else:
-            planned.append(plan_scorer(item))
-    names = [each.name for each in planned]
-    twice = {name for name in names if names.count(name) > 1}
-    if not planned:
-        raise InputError("evaluate() needs at least one scorer, such as scorers=['accuracy'].")
-    if twice:
-        raise InputError(f"Two scorers are called {min(twice)!r}. Give one of them another name.")
-    return planned
 
 
 def _name_of(target: TargetLike) -> str:

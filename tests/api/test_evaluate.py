@@ -169,7 +169,7 @@ def test_mistakes_are_told_before_anything_is_asked(scorers: list[object], messa
         ({"retries": -1}, "retries: must be a whole number from 0 to 100, not -1."),
         ({"timeout_s": 0}, "timeout_s: must be a number from 0.001 to 3600, not 0."),
         ({"threshold": {"pass_rate": 0.7}}, "evaluate() has no option 'threshold'. Did you mean 'thresholds'?"),
-        ({"concurrency": 3}, "evaluate() has no option 'concurrency'. Known: at_once, cases,"),
+        ({"concurrency": 3}, "evaluate() has no option 'concurrency'. Known: at_once, baseline, cases,"),
     ],
 )
 def test_options_that_no_run_can_have_are_refused_before_anything_is_asked_or_stored(
@@ -216,7 +216,20 @@ def test_a_printed_report_names_the_commonest_error() -> None:
 
     report = evaluate(ROWS[:1], target=broken, scorers=["contains"], store=None)
 
-    assert "error: 0 of 1 case passed, 1 in error (raised: ZeroDivisionError: division by zero), run" in str(report)
+    said = "error: 0 of 1 case passed, 1 in error (raised: ZeroDivisionError: division by zero (test_evaluate.py:"
+    assert said in str(report)
+    assert " in broken)), run" in str(report)
+
+
+def test_a_printed_report_names_the_first_cases_that_did_not_pass() -> None:
+    rows = [{"id": f"c{n}", "question": f"Question number {n}, which is long?", "ground_truth": "x"} for n in range(5)]
+
+    failed = evaluate(rows, target=bot, scorers=["contains"], store=None)
+    passed = evaluate(ROWS[:1], target=bot, scorers=["contains"], store=None)
+
+    names = ", ".join(f"c{n} 'Question number {n}, which…'" for n in range(3))
+    assert str(failed).endswith(f"; not passed: {names} and 2 more)")
+    assert "not passed" not in str(passed)
 
 
 def test_a_misspelt_column_is_noted_in_the_report_of_a_file_and_of_rows(tmp_path: Path) -> None:

@@ -176,8 +176,15 @@ def test_a_baseline_is_exported_in_the_seeds_shape_and_imported_into_another_sto
 
     printed = project.cortex("baseline", "export", "anchor").json
     written = project.cortex("baseline", "export", "anchor", "-o", "kept/base.json")
+    told = project.cortex("baseline", "export", "anchor", "-o", "kept/base.json", "--json")
     clinic(cases=4, database="other.db")
     project.cortex("baseline", "import", "kept/base.json", "--name", "main")
+
+    assert told.json == {"name": "anchor", "suite": "clinic", "file": "kept/base.json"}
+    assert project.cortex("baseline", "export", "main", "-o", "cases.jsonl/x").err.endswith("folder with --output.\n")
+    assert project.cortex("baseline", "show", "main", "--suite", "other").err.startswith(
+        "Error: There is no baseline 'main' of other. "
+    )
 
     assert json.loads((project.root / "kept" / "base.json").read_text()) == printed
     assert (written.code, "pinned" in printed) == (0, False)

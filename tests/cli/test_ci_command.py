@@ -64,6 +64,21 @@ def test_nothing_that_is_printed_is_taken_for_a_command(clinic):
     assert all(line.startswith("::") for line in lines[resumed + 1 :])
 
 
+def test_a_comment_that_cannot_be_written_is_told_before_any_call_is_paid_for(clinic):
+    project = clinic(dashboard=PLAIN)
+    project.write("taken", "a file")
+
+    done = project.cortex("ci", "clinic", "--comment", "taken/new/comment.md")
+
+    assert done.code == 3
+    assert done.err == (
+        "Error: taken/new cannot be written to: Not a directory. Choose another folder with --comment.\n"
+    )
+    assert project.is_asked() == []
+    assert project.cortex("ci", "clinic", "--comment", "new/comment.md").code == 0
+    assert (project.root / "new" / "comment.md").is_file()
+
+
 def test_outside_github_no_commands_are_printed(clinic):
     done = clinic(dashboard=PLAIN, reply={"text": "No."}).cortex("ci", "clinic", GITHUB_ACTIONS="")
     assert done.code == 2

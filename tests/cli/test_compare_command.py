@@ -179,6 +179,43 @@ def test_repeats_show_what_is_flaky(clinic):
     assert "B, asked 3 times: pass@3 1.00, pass^3 0.83" in " ".join(done.out.split())
 
 
+def test_a_critical_case_that_broke_is_exit_code_1_unless_it_passed_when_the_gate_had_it_asked_again(clinic):
+    asked = {}
+
+    def wrong_until(right_from):
+        asked.clear()
+
+        def answer(call):
+            query = call.json["query"]
+            asked[query] = asked.get(query, 0) + 1
+            return {"text": "No."} if query == "Question 3?" and asked[query] < right_from else right_answers(call)
+
+        return answer
+
+    project = clinic(cases=12)
+    rows = [{**row, **({"tags": ["critical"]} if row["id"] == "c3" else {})} for row in clinic_rows(12)]
+    project.write("cases.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    project.cortex("run")
+    project.cortex("baseline", "set", "latest", "--name", "main")
+    for right_from in (9, 2):
+        project.bot.reply = wrong_until(right_from)
+        project.cortex("run", "--baseline", "main")
+
+    broken, flaky = (project.cortex("compare", "latest~2", run) for run in ("latest~1", "latest"))
+
+    assert (broken.code, flaky.code) == (1, 0)
+    said = " ".join(broken.out.split())
+    assert (
+        "NEW CRITICAL FAILURES 1 new critical failure in B, a regression whatever the chance: “Question 3?” (c3)."
+        in said
+    )
+    assert "CANNOT TELL 1 critical case failed in B and passed when asked again" in " ".join(flaky.out.split())
+    machine = project.cortex("compare", "latest~2", "latest~1", "--json")
+    assert (machine.code, machine.json["exit_code"], machine.json["verdict"]) == (1, 1, "new critical failures")
+    markdown = project.cortex("compare", "latest~2", "latest~1", "-f", "markdown")
+    assert (markdown.code, markdown.out.startswith("## New critical failures\n")) == (1, True)
+
+
 def test_scorers_that_changed_between_the_runs_are_named(clinic):
     project = clinic(cases=4)
     project.cortex("run")

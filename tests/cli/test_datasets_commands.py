@@ -84,16 +84,23 @@ def test_validate_says_each_mistake_with_its_place_on_stderr(folder):
     assert "gone.jsonl" in gone.err
 
 
-def test_a_misspelt_column_is_told_by_validate_import_and_run_and_changes_no_exit_code(clinic):
+def test_a_misspelt_column_is_told_wherever_a_file_is_read_and_changes_no_exit_code(clinic):
     project = clinic(reply={"text": "So."})
     project.write("cases.csv", "question,anser\nWhy?,So.\n")
     note = "cases.csv: the column 'anser' is not known and is kept as metadata. Did you mean 'answer'?"
 
     checked = project.cortex("datasets", "validate", "cases.csv")
+    shown = project.cortex("datasets", "show", "cases.csv")
+    planned = project.cortex("run", "--dataset", "cases.csv", "--dry-run")
     ran = project.cortex("run", "--dataset", "cases.csv", "--json")
     imported = project.cortex("datasets", "import", "cases.csv", "--name", "other")
 
-    assert checked.code == imported.code == 0
+    assert checked.code == imported.code == shown.code == planned.code == 0
+    assert note in shown.err.splitlines()
+    assert any(line.startswith("Note: ") and line.endswith(note) for line in planned.err.splitlines())
+    assert project.cortex("datasets", "show", "cases.csv", "--json").json["notes"] == [note]
+    (told,) = project.cortex("run", "--dataset", "cases.csv", "--dry-run", "--json").json["notes"]
+    assert told.endswith(note)
     assert note in checked.err.splitlines()
     assert "No case says what is expected" in checked.err
     assert note in imported.err.splitlines()

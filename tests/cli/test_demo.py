@@ -22,6 +22,18 @@ def note(event, arguments):
 
 sys.addaudithook(note)
 """
+STOP_AT_THE_FIRST_CALL = """
+import os
+import signal
+import sys
+
+def stop(event, arguments, told=[]):
+    if event == "socket.connect" and not told:
+        told.append(event)
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.addaudithook(stop)
+"""
 WITHOUT_EXTRAS = """
 import shutil
 import sys
@@ -42,7 +54,8 @@ def test_the_tour_shows_every_project_and_what_was_planted_and_reaches_for_loopb
     shown, told = process.communicate(timeout=600)
 
     assert process.returncode == 0, shown + told
-    assert not re.search(r"^\d+/\d+ ", told, re.MULTILINE), "no progress among what is told"
+    assert not re.search(r"^\d+/\d+ ", told, re.MULTILINE), "progress says whose it is"
+    assert max(map(len, told.splitlines()), default=0) <= 80
     lines = shown.splitlines()
     assert len(lines) <= 120
     assert max(len(line) for line in lines if not line.startswith("    cortex-demo")) <= 80
@@ -100,6 +113,16 @@ def test_a_project_that_fails_as_documented_exits_with_0_and_one_that_does_not_w
     assert bad.out.rstrip().splitlines()[-1].startswith("NOT AS DOCUMENTED")
     assert version_2.code == 0
     assert "AS DOCUMENTED  19 of 76 cases fail" in version_2.out
+
+
+def test_a_demo_that_was_stopped_is_begun_again_because_its_service_has_gone(folder):
+    folder.write("watch/sitecustomize.py", STOP_AT_THE_FIRST_CALL)
+    process = folder.start("demo", "health", "--output-dir", "my demo", PYTHONPATH=str(folder.root / "watch"))
+    _, told = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "--resume" not in told
+    assert told.endswith("\nBegin again: cortex demo health --output-dir 'my demo'\n")
 
 
 @pytest.mark.slow

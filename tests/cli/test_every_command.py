@@ -59,6 +59,7 @@ def test_there_is_a_job_for_every_command():
     assert set(JOBS) == set(COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", JOBS)
 def test_it_does_its_job(project, name):
     call, code, says = JOBS[name]

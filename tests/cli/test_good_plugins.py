@@ -21,7 +21,7 @@ def test_scorers_and_targets_of_ones_own_run_like_built_in_ones(clinic):
     config["suites"]["clinic"] = {
         "dataset": "cases.jsonl",
         "service": "desk",
-        "scorers": [{"citations": {"required": ["Handbook", "Policy 7"]}}, "is_polite", "is_short"],
+        "scorers": [{"named_sources": {"required": ["Handbook", "Policy 7"]}}, "is_polite", "is_short"],
     }
     project.write("cortex.yaml", config)
     project.write("scorers/clinic.py", CITATIONS)
@@ -37,7 +37,7 @@ def test_scorers_and_targets_of_ones_own_run_like_built_in_ones(clinic):
     (failed,) = [row for row in done.json["results"] if row["state"] == "error_target"]
     assert "gave no 'answer'; it gave ['oops']" in failed["error"]["message"]
     row = next(row for row in done.json["results"] if row["error"] is None)
-    assert row["scores"]["citations"]["value"] == 0.5
-    assert row["scores"]["citations"]["reason"] == "missing: Policy 7"
+    assert row["scores"]["named_sources"]["value"] == 0.5
+    assert row["scores"]["named_sources"]["reason"] == "missing: Policy 7"
     assert row["scores"]["is_polite"]["passed"] is True
     assert row["scores"]["is_short"]["passed"] is True  # its own threshold is 0.25

@@ -113,3 +113,66 @@ def test_doctor_without_models_says_what_to_do(folder):
 
     assert done.code == 4
     assert "name one under models:" in done.out
+
+
+def sheets(folder, labelled: int = 40) -> list[str]:
+    """A judge and two experts who all see the same, now and then otherwise; gives the command that compares them."""
+    rows = [
+        (f"c{at}", at % 2, at % 2 ^ (at % 8 == 7), at % 2 ^ (at % 10 == 9), at % 2 ^ (at % 9 == 8)) for at in range(60)
+    ]
+    folder.write("scores.csv", "id,score\n" + "".join(f"{id_},{judge}\n" for id_, _, judge, _, _ in rows))
+    people = "".join(f"{id_},What of {id_}?,{a},{b}\n" for id_, _, _, a, b in rows[:labelled])
+    folder.write("labels.csv", f"id,question,dr_a,dr_b\n{people}")
+    return ["judges", "calibrate", "--scores", "scores.csv", "--labels", "labels.csv"]
+
+
+def test_two_experts_in_columns_are_shown_beside_the_judge_in_eighty_columns(folder):
+    done = folder.cortex(*sheets(folder))
+
+    assert done.code == 0, done.err
+    for pair in ("judge – majority", "judge – dr_a", "judge – dr_b", "dr_a – dr_b"):
+        assert pair in done.out
+    assert "as good as a person" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    kappa = next(line for line in done.out.splitlines() if line.startswith("kappa"))
+    assert "32/40" in kappa
+    assert "Left out of the yes-or-no figures" in done.out
+
+
+def test_a_bias_whose_interval_holds_zero_is_not_called_kind_or_strict(folder):
+    command = sheets(folder)
+    unsure = folder.cortex(*command).out
+    folder.write("labels.csv", "id,label\n" + "".join(f"c{at},0\n" for at in range(60)))
+    kind = folder.cortex(*command).out
+
+    assert "no bias can be seen" in unsure
+    assert "too kind" not in unsure
+    assert "too kind" in kind
+
+
+def test_words_that_people_dispute_are_told_apart_from_those_without_a_score(folder):
+    folder.write("scores.csv", "id,score\na,refused\nb,answered\nc,answered\n")
+    folder.write("labels.csv", "id,x,y\na,refused,refused\nb,answered,refused\nd,answered,answered\n")
+
+    done = folder.cortex("judges", "calibrate", "--scores", "scores.csv", "--labels", "labels.csv")
+
+    assert "against 1 label; left out: 1 without a score, 1 on which people disagree" in done.out
+    assert "1/3" in done.out
+
+
+async def test_a_run_whose_judge_gives_no_verdict_says_what_that_cost(clinic):
+    async with ScriptedService(speak_openai("I will not say.")) as model:
+        project = clinic(
+            cases=3,
+            models={"judge": {"model": "m1", "base_url": model.url, "prices": {"input": 1, "output": 1}}},
+            suites={
+                "clinic": {
+                    "dataset": "cases.jsonl",
+                    "scorers": [{"judge": {"prompt": "Polite? {answer}", "attempts": 2}}],
+                }
+            },
+        )
+        done = await asyncio.to_thread(project.cortex, "run", "--json")
+
+    assert len(model.ledger) == 6
+    assert done.json["usage"]["judge"]["cost"] == {"USD": str(6 * 0.000019)}

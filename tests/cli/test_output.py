@@ -138,6 +138,38 @@ def test_CL05_a_closed_pipe_shows_no_traceback_and_keeps_the_exit_code(clinic):
             assert len(list((project.root / "reports" / "evaluation").glob("*.html"))) == 1
 
 
+def in_a_shell(project, line):
+    """What a shell makes of this line, where `cortex` is the command."""
+    line = f'cortex() {{ {CORTEX} "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-c", line], cwd=project.root, env=project.environment(), capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_CL05_a_stream_that_is_closed_changes_no_exit_code_and_no_result(clinic, closed):
+    project = clinic(cases=1, dashboard={"include_charts": False})
+
+    run = in_a_shell(project, f"cortex run {closed}")
+    unknown = in_a_shell(project, f"cortex runs show nope {closed}")
+    unanswered = in_a_shell(project, f"cortex runs delete latest {closed} </dev/null")
+
+    assert [each.returncode for each in (run, unknown, unanswered)] == [0, 4, 130]
+    assert not any("Traceback" in each.stdout + each.stderr for each in (run, unknown, unanswered))
+    assert project.cortex("runs", "list", "--json").json[0]["verdict"] == "passed", "nothing was printed into the store"
+
+
+def test_CL05_a_full_disk_behind_stdout_is_one_line_and_exit_code_3(clinic):
+    project = clinic(cases=1, dashboard={"include_charts": False})
+
+    for command in ("run", "runs list --json", "--version"):
+        done = in_a_shell(project, f"cortex {command} >/dev/full")
+        assert done.returncode == 3
+        assert done.stderr.startswith("Error: What was to be printed cannot be written: No space left on device. ")
+        assert done.stderr.count("\n") == 1
+    assert project.cortex("runs", "list", "--json").json[0]["verdict"] == "passed"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}, {"FORCE_COLOR": "1"}])
 def test_CL06_without_a_terminal_there_are_no_control_codes(clinic, environment):

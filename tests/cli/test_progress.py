@@ -17,7 +17,8 @@ def going(done: int, total: int, *, seconds: float, **fields: object) -> Progres
 
 
 def test_before_the_first_case_is_done_there_is_no_rate_and_no_time_left():
-    assert describe(going(0, 6, seconds=20)) == "0/6  0 errors"
+    assert describe(going(0, 6, seconds=20)) == "0/6  0:20 so far  0 errors"
+    assert describe(going(0, 6, seconds=83, in_flight=6)) == "0/6  6 in flight  1:23 so far  0 errors"
 
 
 @pytest.mark.parametrize(
@@ -55,10 +56,12 @@ def test_where_there_is_no_room_the_errors_give_way_and_then_the_end_of_what_is_
     assert bar(progress, 60) == "12/30  127.0.0.1:8799 refuses connections; trying again in…"
 
 
-async def test_what_others_print_has_no_lines_of_progress_in_between(monkeypatch, capsys):
+async def test_in_a_pipe_lines_of_progress_say_whose_they_are(monkeypatch, capsys):
     monkeypatch.setattr(progress_line, "LINE_EVERY_S", 0.0)
+    shown = asyncio.create_task(show(going(0, 6, seconds=20, in_flight=6), label="  voice: "))
 
-    async with asyncio.timeout(10):  # it ends by itself: there is nothing to show
-        await show(going(1, 6, seconds=20), only_bar=True)
+    while not (said := capsys.readouterr().err):  # what is waited for is the printing itself
+        await asyncio.sleep(0)
+    shown.cancel()
 
-    assert capsys.readouterr().err == ""
+    assert said.splitlines()[0] == "  voice: 0/6  6 in flight  0:20 so far  0 errors"

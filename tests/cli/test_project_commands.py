@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 import socket
+import subprocess
 
 import pytest
 import yaml
+from installed import CORTEX
 
 from cortex_eval.demo import project_names
 
@@ -50,6 +52,29 @@ def test_init_leaves_everything_alone_when_any_file_is_there(folder):
     assert done.code == 4
     assert "cortex.schema.json" in done.err
     assert [path.name for path in folder.root.iterdir()] == ["cortex.schema.json"]
+
+
+def test_init_where_nothing_can_be_written_says_so_in_a_line_and_leaves_nothing_half_made(folder):
+    limited = f"ulimit -f 16; exec {CORTEX} init full --from bioagent"  # in KiB; its dataset is larger
+    done = subprocess.run(["bash", "-c", limited], cwd=folder.root, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 3
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.endswith(" cannot be written: File too large. Choose another folder.\n")
+    assert [path for path in folder.root.rglob("*") if path.is_file()] == []
+    assert folder.cortex("init", "/dev/null/new").err.startswith("Error: Already there, and not overwritten: /dev/null")
+    assert folder.cortex("init", "/proc/new").err == (
+        "Error: /proc/new cannot be written: No such file or directory. Choose another folder.\n"
+    )
+
+
+def test_init_in_a_project_names_the_project_file_that_is_there(folder):
+    folder.cortex("init")
+
+    assert folder.cortex("init").err == (
+        "Error: Already there, and not overwritten: cortex.yaml, cortex.schema.json. "
+        "Choose another folder, or move them away.\n"
+    )
 
 
 def test_config_show_fills_in_defaults_and_masks_secrets(clinic):
@@ -104,6 +129,29 @@ def test_schema_is_written_to_a_file(folder):
     assert (done.code, done.out) == (0, "")
     assert json.loads((folder.root / "s.json").read_text())["title"] == "Cortex project file"
     assert folder.cortex("schema", "-o", "no/such/place.json").code == 3
+    assert folder.cortex("schema", "-o", "s.json", "--json").json == {"file": "s.json"}
+    assert folder.cortex("schema", "--json").json["title"] == "Cortex project file"
+
+
+def test_a_wrong_field_or_column_is_told_by_doctor_and_a_wrong_field_by_config_show(folder):
+    folder.write("fragen.csv", "frage,antwort\nWo?,Hier\n")
+    folder.write("replies.jsonl", '{"id": "1", "text": "Hier"}\n')
+    text = "services: {{bot: {{kind: recorded, path: replies.jsonl}}}}\nsuites:\n"
+    text += "  s: {{dataset: fragen.csv, fields: {{{}}}}}\n"
+
+    folder.write("cortex.yaml", text.format("input: frage, answer: antwort"))
+    assert (folder.cortex("config", "show").code, folder.cortex("doctor").code) == (0, 0)
+
+    folder.write("cortex.yaml", text.format("input: frage, anser: antwort"))
+    shown, ill = folder.cortex("config", "show"), folder.cortex("doctor")
+    assert (shown.code, ill.code) == (4, 4)
+    assert "cortex.yaml:3: fields has no 'anser'. Did you mean 'answer'?" in shown.err
+    assert "cortex.yaml:3: fields has no 'anser'. Did you mean 'answer'?" in ill.out
+
+    folder.write("cortex.yaml", text.format("input: frage, answer: antwrot"))
+    ill = folder.cortex("doctor")
+    assert ill.code == 4
+    assert "Did you mean 'antwort'?" in " ".join(ill.out.split())
 
 
 @pytest.mark.slow
@@ -120,6 +168,12 @@ def test_doctor_finds_what_would_go_wrong(clinic):
     ill = project.cortex("doctor", "--json")
     assert ill.code == 4
     assert {check["name"] for check in ill.json["checks"] if not check["ok"]} == {"dataset", "store"}
+
+    line = f"services: {{chatbot: {{api_url: '${{{'A_RATHER_LONG_NAME_OF_A_VARIABLE'}}}'}}}}\n"
+    project.write("cortex.yaml", line + "suites: {clinic: {dataset: cases.jsonl, scorers: [exact]}}\n")
+    unset = project.cortex("doctor").out
+    assert "A_RATHER_LONG_NAME_OF_A_VARIABLE is not" in unset
+    assert max(map(len, unset.splitlines())) <= 80
 
     project.write("cortex.yaml", "services: 5\n")
     broken = project.cortex("doctor")

@@ -140,7 +140,8 @@ def test_a_run_is_deleted_after_a_question(clinic):
     run = project.cortex("run", "--json").json["run"]["id"]
 
     refused = project.cortex("runs", "delete", run, stdin="n\n")
-    assert refused.code == 130
+    assert refused.code == project.cortex("runs", "delete", run, stdin="").code == 130
+    assert refused.err.endswith("\nNothing is deleted. Where nobody can answer, add --yes.\n")
     assert [each["id"] for each in project.cortex("runs", "list", "--json").json] == [run]
     assert project.cortex("runs", "delete", run, stdin="y\n").out == f"Run {run} is deleted.\n"
     assert project.cortex("runs", "list", "--json").json == []

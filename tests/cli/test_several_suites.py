@@ -6,6 +6,7 @@ import asyncio
 import json
 
 import pytest
+import yaml
 from installed import clinic_rows, right_answers
 from stopped_runs import stop_and_let_go
 
@@ -64,7 +65,45 @@ def test_suites_run_one_after_the_other_and_the_gravest_exit_code_is_the_command
         project, "clinic"
     )
     assert project.cortex("run", "clinic", "--output-dir", "alone").code == 0
-    assert (project.root / "alone" / "results_chatbot.jsonl").is_file(), "one suite has no folder of its own"
+    assert (project.root / "alone" / "results_clinic_chatbot.jsonl").is_file(), "one suite has no folder of its own"
+
+
+def rows_in(project, name: str) -> list[str]:
+    lines = (project.root / "reports" / "evaluation" / name).read_text("utf-8").splitlines()
+    return [json.loads(line)["case_id"] for line in lines]
+
+
+def test_a_suite_does_not_replace_the_result_rows_of_another_one_with_the_same_target(project):
+    assert project.cortex("run", "clinic").code == 0
+    assert project.cortex("run", "visits").code == 2
+    assert project.cortex("ci", "clinic", "--case", "c1").code == 0
+    assert project.cortex("report", "latest~1", "-f", "jsonl").out == (
+        "reports/evaluation/results_visits_chatbot.jsonl\n"
+    )
+
+    assert rows_in(project, "results_clinic_chatbot.jsonl") == ["c1"], "the next run of the same suite replaces them"
+    assert rows_in(project, "results_visits_chatbot.jsonl") == ["c3", "c4"]
+    assert not (project.root / "reports" / "evaluation" / "results_chatbot.jsonl").exists()
+
+
+def test_runs_of_one_suite_that_are_reported_together_have_their_rows_each(project):
+    for case in ("c0", "c1"):
+        project.cortex("run", "clinic", "--case", case)
+
+    written = project.cortex("report", "latest~1", "latest", "-f", "jsonl").out.split()
+
+    assert [rows_in(project, path.rpartition("/")[2]) for path in written] == [["c0"], ["c1"]]
+
+
+def test_suites_whose_names_have_no_latin_letter_have_a_folder_each(project):
+    document = yaml.safe_load((project.root / "cortex.yaml").read_text("utf-8"))
+    suites = document["suites"]
+    document["suites"] = {"निदान": suites["clinic"], "दवा": suites["visits"]}
+    project.write("cortex.yaml", document)
+
+    project.cortex("run", "--all-suites")
+
+    assert [len(list(path.glob("results_*"))) for path in (project.root / "reports" / "evaluation").iterdir()] == [1, 1]
 
 
 def test_all_suites_are_run_and_several_targets_stand_beside_each_other_in_their_suite(project):

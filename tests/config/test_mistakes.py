@@ -40,6 +40,18 @@ SUITE = "suites:\n  s: {dataset: d.jsonl, scorers: [exact]}\n"
         (BOT + "suites:\n  s:\n    dataset: d\n    scorers:\n      - regex:\n          patern: x\n", "cortex.yaml:8: suites.s.scorers.0.regex has no setting 'patern'. Did you mean 'pattern'?"),
         (BOT + "a: !!python/object/apply:os.system [ls]\n", "cortex.yaml:3: "),
         (BOT + "? [a, b]\n: 1\n", "cortex.yaml:3: a key must be a plain word."),
+        (BOT + "scorers: [exact]\n", "cortex.yaml:3: there is no key 'scorers'. Did you mean 'suites.NAME.scorers'?"),
+        (BOT + "dataset: d.jsonl\n", "cortex.yaml:3: there is no key 'dataset'. Did you mean 'suites.NAME.dataset'?"),
+        (BOT + "retry_cont: 1\n", "cortex.yaml:3: there is no key 'retry_cont'. Did you mean 'execution.retry_count'?"),
+        (BOT + "suites: {s: {dataset: d, at_once: 3}}\n", "cortex.yaml:3: there is no key 'suites.s.at_once'. Did you mean 'execution.max_concurrent_tests'?"),
+        (BOT + "suites:\n  s:\n    dataset: d\n    fields: {inptu: q}\n", "cortex.yaml:6: fields has no 'inptu'. Did you mean 'input'?"),
+        (BOT + "suites: {s: {dataset: {path: d, fields: {inptu: q}}}}\n", "cortex.yaml:3: fields has no 'inptu'. Did you mean 'input'?"),
+        ("services: {bot: {kind: http, url: '${NOT_SET_ANYWHERE}'}}\n" + SUITE, "cortex.yaml:1: services.bot has no setting 'url'. Did you mean 'api_url'?"),
+        (BOT + "suites:\n  s: {dataset: d}\n  other:\n    dataset: d\n    fields: {input: q, anser: a}\n", "cortex.yaml:7: fields has no 'anser'. Did you mean 'answer'?"),
+        (BOT + "suites:\n  s:\n    dataset: d\n    fields: {answer: a, ground_truth: b}\n", "cortex.yaml:6: fields names expected.answer twice, as 'a' and as 'b'."),
+        (BOT + "gate: {treshold: '${NOT_SET_ANYWHERE}'}\n", "cortex.yaml:3: there is no key 'gate.treshold'. Did you mean 'thresholds'?"),
+        ("services:\n  bot:\n    kind: http\n   api_url: x\n", "cortex.yaml:4: column 4: not valid YAML: this line is not indented like those that it belongs to."),
+        (BOT + "---\n" + SUITE, "cortex.yaml:3: column 1: not valid YAML: a project file is one document, and here begins a second one."),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_its_line_and_what_to_do(tmp_path, text, said):
@@ -125,6 +137,15 @@ def test_blocks_of_a_whole_document_load_and_only_what_is_used_must_be_complete(
     monkeypatch.setenv("OPENAI_API_KEY", "key-67890")
     (plan,) = plans_of(tmp_path, DESIGN_BLOCK, dataset=tmp_path / "d.jsonl", service="vanilla")
     assert plan.target.kind == "chat"
+
+
+def test_keys_of_ones_own_hold_what_anchors_name(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"input": "q"}\n')
+    own = "x-shared: &shared {kind: http, api_url: 'http://127.0.0.1:1/'}\nx-more: ${NOT_SET_ANYWHERE}\n"
+
+    (plan,) = plans_of(tmp_path, own + "services: {bot: {<<: *shared}}\n" + SUITE, suite="s")
+
+    assert plan.target_name == "bot"
 
 
 def test_what_a_merge_brings_may_be_said_otherwise(tmp_path):

@@ -171,17 +171,17 @@ suites:
   s:
     dataset: d
     service: desk
-    scorers: [{citations: {required: [Handbook, Policy 7]}}, is_polite, is_short, {kind_words: {kind: is_polite}}]
+    scorers: [{named_sources: {required: [Handbook, Policy 7]}}, is_polite, is_short, {kind_words: {kind: is_polite}}]
 """
 
     (plan,) = plans_of(tmp_path, text)
 
     assert plan.target.kind == "helpdesk"
-    assert [each.name for each in plan.scorers] == ["citations", "is_polite", "is_short", "kind_words"]
+    assert [each.name for each in plan.scorers] == ["named_sources", "is_polite", "is_short", "kind_words"]
     assert plan.scorers[0].scorer.required == ("Handbook", "Policy 7")
     assert plan.scorers[2].threshold == 0.25
     missing = text.replace("[Handbook, Policy 7]", "7")
-    assert "suites.s.scorers.0.citations.required" in problems_of(tmp_path, missing)[0]
+    assert "suites.s.scorers.0.named_sources.required" in problems_of(tmp_path, missing)[0]
 
 
 def test_a_plan_says_which_setting_holds_the_address_of_its_target(tmp_path):

@@ -24,6 +24,7 @@ TYPES = {
 }
 KNOWN = {
     *("$ref", "anyOf", "type", "properties", "additionalProperties", "required", "items", "enum", "const"),
+    "patternProperties",
     *("minimum", "maximum", "pattern", "title", "description", "default", "$defs", "$schema"),
 }
 
@@ -55,9 +56,11 @@ def fits(value: Any, schema: Any) -> bool:
 
 def _fits_object(value: dict[str, Any], schema: Any) -> bool:
     properties, rest = schema.get("properties", {}), schema.get("additionalProperties", {})
+    patterns = schema.get("patternProperties", {})
     return set(schema.get("required", ())) <= set(value) and all(
         fits(each, properties[key]) if key in properties else rest is not False and (rest is True or fits(each, rest))
         for key, each in value.items()
+        if not any(re.search(pattern, key) for pattern in patterns)
     )
 
 
@@ -74,7 +77,7 @@ def test_the_sample_projects_fit(path):
     assert fits(yaml.safe_load(path.read_text(encoding="utf-8")), SCHEMA)
 
 
-@pytest.mark.parametrize("text", [SEED_BLOCK, DESIGN_BLOCK, "execution: {retry_count: '${RETRIES:-2}'}"])
+@pytest.mark.parametrize("text", [SEED_BLOCK, DESIGN_BLOCK, "execution: {retry_count: '${RETRIES:-2}'}", "x-own: [1]"])
 def test_documented_blocks_fit(text):
     assert fits(yaml.safe_load(text), SCHEMA)
 

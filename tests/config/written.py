@@ -100,19 +100,19 @@ from dataclasses import dataclass
 from cortex_eval import Case, Reply, Score, scorers
 
 
-@scorers.register("citations")
+@scorers.register("named_sources")
 @dataclass(frozen=True, slots=True)
-class Citations:
+class NamedSources:
     """Share of the required sources that appear in the reply."""
 
     required: tuple[str, ...]
 
     async def score(self, case: Case, reply: Reply) -> Score:
         if not self.required:
-            return Score(name="citations", value=None, reason="no sources were required")
+            return Score(name="named_sources", value=None, reason="no sources were required")
         missing = [s for s in self.required if s.casefold() not in reply.text.casefold()]
         return Score(
-            name="citations",
+            name="named_sources",
             value=1 - len(missing) / len(self.required),
             reason=f"missing: {', '.join(missing)}" if missing else "every source is named",
         )

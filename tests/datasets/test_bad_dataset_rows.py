@@ -17,7 +17,9 @@ def test_DU03_repeated_ids_are_listed_with_their_rows(write):
     assert "'c0' in rows 2, 9, 16;" in problem.message
     assert "'c4' in rows 6, 13, 20;" in problem.message
     assert "'c5'" not in problem.message
-    assert problem.message.endswith("Give each case an id of its own, or leave the ids out.")
+    assert problem.message.endswith(
+        "Give each case an id of its own, or leave the ids out, with fields: {metadata.id: id}."
+    )
 
 
 def test_DU03_ids_of_numbers_and_of_digits_are_the_same_id(write):
@@ -31,7 +33,8 @@ def test_DU03_ids_of_numbers_and_of_digits_are_the_same_id(write):
         ({"input": "  \n"}, "input", "empty_input"),
         ({"input": None, "id": "x"}, "input", "empty_input"),
         ({"input": 7}, "input", "wrong_value"),
-        ({"question": "q", "ground_truth": 7}, "ground_truth", "wrong_value"),
+        ({"question": "q", "ground_truth": True}, "ground_truth", "wrong_value"),
+        ({"question": "q", "choices": ["a", "b"], "answer": 1}, "answer", "wrong_value"),
         ({"question": "q", "ground_truth": {"a": 1}}, "ground_truth", "wrong_value"),
         ({"input": "q", "tier": 0}, "tier", "wrong_value"),
         ({"input": "q", "tier": 6}, "tier", "wrong_value"),

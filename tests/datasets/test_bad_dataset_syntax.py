@@ -21,8 +21,20 @@ def test_DU02_a_csv_without_input_lists_its_columns_and_the_nearest_name(write):
     assert "fields: {input: qestion}" in problem.message
 
 
-def test_DU02_a_semicolon_file_is_told_to_use_commas(write):
-    assert "separated by commas" in only_problem(write("a.csv", "id;input\n1;Why?\n")).message
+def test_DU02_a_comma_file_that_is_called_tsv_is_told(write):
+    assert "separated by tabs, or the file be named .csv" in only_problem(write("a.tsv", "id,input\n1,Why?\n")).message
+
+
+@pytest.mark.parametrize(
+    ("columns", "hint"),
+    [
+        ("id,user_query,answer", "fields: {input: user_query}"),
+        ("id,description,recomputed", "fields: {input: your_column}"),
+        ("id,context,target", "fields: {input: your_column}"),
+    ],
+)
+def test_DU02_a_column_is_offered_for_the_input_only_if_its_name_says_so(write, columns, hint):
+    assert hint in only_problem(write("a.csv", f"{columns}\n1,x,y\n")).message
 
 
 def test_DU02_rows_of_jsonl_without_input_are_told_once_and_counted(write):

@@ -16,9 +16,8 @@ def notes_of(*rows, **options):
     [
         ("anser", "answer"),
         ("answr", "answer"),
-        ("Answer", "answer"),
-        ("answers", "answer"),
-        ("Ground Truth", "ground_truth"),
+        ("Anser", "answer"),
+        ("Grund Truth", "ground_truth"),
         ("grund_thruth", "ground_truth"),
         ("expected_anwser", "expected_answer"),
         ("lable", "label"),

@@ -267,6 +267,16 @@ def test_a_field_mapping_is_checked():
         list(cases_from([{"input": "q", "answer2": "a"}], fields={"expected.answer": "anser"}))
 
 
+def test_a_field_mapping_may_use_any_name_of_a_field_but_only_one():
+    fields = {"question": "Frage", "answer": "Antwort"}
+
+    case = case_of({"Frage": "q", "Antwort": "a"}, fields=fields)
+
+    assert (case.input, case.expected.answer) == ("q", "a")
+    with pytest.raises(InputError, match="fields names input twice, as 'a' and as 'b'"):
+        cases_from([], fields={"input": "a", "question": "b"})
+
+
 def test_a_made_id_is_stable_and_twins_get_different_ones():
     rows = [{"input": "same"}, {"input": "other"}, {"input": "same"}, {"input": "same"}]
     ids = [case.id for case in cases_from(rows)]
@@ -295,3 +305,36 @@ def test_python_values_may_be_cases_and_dictionaries():
         list(cases_from([]))
     with pytest.raises(InputError, match="JSON"):
         list(cases_from([{"input": "q", "x": object()}]))
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        (Case.of("Why?", 5, id="a"), "turns[0].expected.answer: Expected `str | null`, got `int`."),  # type: ignore[arg-type]  # Python does not mind
+        (Case.of("Why?", "So.", id="a", tags="critical"), "tags: Expected `array`, got `str`."),
+        (Case.of("Why?", "So.", id="a", tier="basic"), "tier: Expected `int | null`, got `str`."),
+        (Case.of(None, "So.", id="a"), "turns[0].text: Expected `str`, got `null`."),  # type: ignore[arg-type]  # as above
+        (Case.of("Why?", "So.", id="a", context={"n": 2**70}), "Integer exceeds 64-bit range."),
+        (Case.of("Why\ud800", "So.", id="a"), "str is not valid UTF-8: surrogates not allowed."),
+    ],
+)
+def test_a_case_from_python_with_a_value_of_the_wrong_type_is_refused_in_one_line(case, told):
+    with pytest.raises(InputError) as raised:
+        list(cases_from([case]))
+
+    assert str(raised.value) == f"case 'a' cannot be stored: {told}"
+
+
+def test_a_case_made_without_an_id_gets_the_one_of_a_row_with_the_same_content():
+    rows = [{"question": "Who?", "ground_truth": "Emma"}, {"question": "Why?"}, {"question": "Q", "category": "c"}]
+    cases = [Case.of("Who?", "Emma"), Case.of("Why?"), Case.of("Q", category="c")]
+
+    assert [each.id for each in cases_from(rows)] == [each.id for each in cases]
+    assert [each.id for each in cases_from(cases)] == [each.id for each in cases]
+    assert Case.of("Who?", "Emma", id="mine").id == "mine"
+
+
+def test_the_same_case_twice_without_an_id_is_two_cases_as_it_is_for_rows():
+    once = Case.of("Who?", "Emma")
+
+    assert [each.id for each in cases_from([once, once])] == [once.id, f"{once.id}-2"]

@@ -152,3 +152,20 @@ def test_the_labels_of_two_lines_that_end_together_stand_above_each_other(drawn)
     found = _labels(drawn["together"])
 
     assert found["p50"][1] - found["p95"][1] >= 12
+
+
+def test_runs_of_one_day_are_told_apart_by_their_time():
+    days = [replace(each, finished=f"2026-11-15T0{place}:30:00Z") for place, each in enumerate(made_trend().points)]
+    chart = trend_chart(replace(made_trend(), points=tuple(days)))
+    assert chart.text.startswith("6 runs, from 15 Nov, 00:30 to 15 Nov, 05:30")
+    labels = chart.spec["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
+    assert "'00:30'" in labels
+    assert "'05:30'" in labels
+
+
+@needs_library
+def test_the_edges_of_narrow_bars_are_not_rounded():
+    bins = tuple(LatencyBin(low=7.5 * step, high=7.5 * (step + 1), count=3) for step in range(4))
+    chart = latency_chart(Latency(mean=12.0, p50=12.0, p95=25.0, p99=29.0, bins=bins))
+    words = re.findall(r"<text[^>]*>([^<]+)</text>", Drawing({"latency": chart}).collect()["latency"])
+    assert {"0", "7.5", "15", "22.5"} <= set(words)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from made_results import made_case, made_report, made_result, made_run
 
-from cortex_eval.analysis import GateSettings, Pattern, PatternChange, Report, Slice
-from cortex_eval.core import Failure, Result
+from cortex_eval.analysis import GateSettings, PassedNumber, PassedNumbers, Pattern, PatternChange, Report, Slice
+from cortex_eval.core import Failure, Result, changed
 from cortex_eval.reports import (
     render_analysis,
     render_analysis_markdown,
@@ -135,8 +135,8 @@ def test_what_is_critical_says_so_and_never_that_it_wins_nothing():
 def test_a_lesser_rule_of_a_critical_scorer_says_its_severity_once():
     rule = {"type": "safety_rule", "gain": 0.0, "is_critical": True}
     report = failing(
-        pattern("Rule chest-pain is broken", evidence="severity critical", **rule),
-        pattern("Rule no-advice is broken", cases=("c",), evidence="severity medium; language hi 1 of 1", **rule),
+        pattern("Rule chest-pain is broken", severity="critical", **rule),
+        pattern("Rule no-advice is broken", cases=("c",), severity="medium", evidence="language hi 1 of 1", **rule),
     )
 
     text, markdown = render_analysis(report), render_analysis_markdown(report)
@@ -148,6 +148,7 @@ def test_a_lesser_rule_of_a_critical_scorer_says_its_severity_once():
     assert "- Seen: language hi 1 of 1\n" in markdown
     for shown in (text, markdown):
         assert shown.count("severity") == 1
+        assert "ikely cause" not in shown, "the title says it"
 
 
 def test_partners_are_named_once_for_all_that_need_them():
@@ -271,6 +272,16 @@ def test_a_run_without_failures_has_nothing_to_explain():
     assert "Every case passed: there is nothing to explain." in text
 
 
+@pytest.mark.parametrize(
+    ("passed", "told"),
+    [(0, "No case has a verdict: there is nothing to explain."), (2, "2 of 300 cases have a verdict: passed, all of")],
+)
+def test_a_run_that_was_cut_off_is_not_said_to_have_passed(passed, told):
+    report = made_report([made_result(made_case(n), n) for n in range(passed)])
+
+    assert told in render_analysis(replace(report, run=changed(report.run, cases=300)))
+
+
 def test_failures_that_share_nothing_are_told_apart_from_none():
     assert "3 of 3 cases did not pass. No two fail for the same reason." in render_analysis(failing())
 
@@ -308,3 +319,35 @@ def test_the_file_is_named_as_in_the_seed_and_names_its_run(tmp_path):
 
     assert path.name == "error_analysis_20261115_091400.md"
     assert "Run `7f3a`" in path.read_text(encoding="utf-8")
+
+
+def test_replies_that_passed_with_another_number_are_listed_in_every_analysis(tmp_path):
+    wrong = PassedNumber(case="dose<1>", question="How much | may I take? " * 9, expected="500 mg", said="650 mg")
+    passed = made_report([made_result(made_case(0))])
+    report = replace(passed, passed_numbers=PassedNumbers(count=12, cases=(wrong,) * 11))
+
+    text, markdown, page = render_analysis(report), render_analysis_markdown(report), "".join(render_html(report))
+
+    assert "Every case passed.\n" in text
+    assert "Passed, but look at the numbers\n  12 replies passed and state another number than" in text
+    assert "  dose<1>: expected 500 mg, said 650 mg\n      How much | may I take?" in text
+    assert "  … and 2 more, in the file and with --json\n" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "## Passed, but look at the numbers\n\n12 replies passed" in markdown
+    assert markdown.count("| `500 mg` | `650 mg` |") == 11
+    assert "And 1 more.\n" in markdown
+    assert 'id="numbers"' in page
+    assert page.count("<td>500 mg</td><td>650 mg</td>") == 11
+    assert "dose<1>" not in page
+    for shown in (render_analysis(passed), render_analysis_markdown(passed), "".join(render_html(passed))):
+        assert "look at the numbers" not in shown
+
+
+def test_points_of_fixes_for_the_same_cases_are_said_to_overlap():
+    shared = failing(pattern("One", cases=("a", "b", "c")), pattern("Two", cases=("c", "d", "e"), gain=0.05))
+    apart = failing(pattern("One", cases=("a", "b")), pattern("Two", cases=("b", "c"), gain=0.0))
+    words = "Points overlap: a case may count for several fixes, and is won back once"
+
+    for render in (render_analysis, render_analysis_markdown, render_console, fixes_section):
+        assert words in " ".join(render(shared).split()), render
+        assert words not in " ".join(render(apart).split()), render

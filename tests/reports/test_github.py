@@ -1,6 +1,7 @@
 """What a pull request shows: a comment of base against head, annotations that cannot be forged, outputs."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_results import made_case, made_report, made_result, made_run, simple_results
 
-from cortex_eval.analysis import Baseline, GateSettings
+from cortex_eval.analysis import Baseline, GateSettings, StoredRun, baseline_of, read_baseline
 from cortex_eval.core import Problem, Secret
 from cortex_eval.reports import (
     annotation,
     as_shown,
     problem_annotations,
     render_comment,
+    render_html,
     report_annotations,
     step_outputs,
     step_summary,
@@ -40,6 +42,39 @@ def test_the_critical_reason_of_a_case_comes_first_and_is_not_cut_off():
     assert any("::safety 0.00: does not send" in line for line in report_annotations(report))
     meaning = "no case with it passes, however good the rest is"
     assert f"What to mend first, beginning with what is critical ({meaning}), then by what it would win back" in comment
+
+
+def broken_report():
+    """Twelve cases broke; one of the last is the only one that fails a critical scorer."""
+
+    def rows(state, unsafe):
+        for n in range(14):
+            is_bad = state == "failed" and n < 12
+            scores = {"accuracy": float(not is_bad), "safety": float(n != unsafe)}
+            case = made_case(n, category="hours" if n < 10 else "doses")
+            yield made_result(case, n, state="failed" if is_bad else "passed", scores=scores)
+
+    manifest = {"scorers": {"safety": {"critical": True}, "accuracy": {}}}
+    run = made_run(14, manifest=manifest)
+    first = made_report(rows("passed", None), run=run)
+    stored = StoredRun(run, lambda _: rows("passed", None))
+    baseline = replace(read_baseline(baseline_of(first), name="main"), stored=stored)
+    return made_report(rows("failed", 11), run=run, baseline=baseline)
+
+
+def test_critical_cases_come_first_and_are_marked_wherever_broken_ones_are_listed():
+    report = broken_report()
+    comment, annotated = render_comment([report]), report_annotations(report)
+
+    assert "- newly broken: 12 (`case_0011` (critical), `case_0000`, " in comment
+    assert re.search(r"fail now \(1 critical\), all 10 of category hours.*: case\\_0011 \(critical\), case", comment)
+    assert re.search(r"did not pass</summary>\n\n- `case_0011` failed: `safety 0.00", comment)
+    assert next(line for line in annotated if "case_" in line.partition("::")[2].partition("::")[0]).startswith(
+        "::warning title=Cortex%3A case case_0011 failed"
+    )
+    page = render_html(report).replace("<wbr>", "")
+    assert page.index(">case_0011</a>") < page.index(">case_0000</a>")
+    assert page.count('<span class="tag t-fail">critical</span>') == 1
 
 
 def test_an_annotation_is_escaped_as_github_demands():

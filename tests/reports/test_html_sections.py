@@ -70,7 +70,7 @@ def test_of_the_failed_cases_those_that_are_critical_come_first():
 
 def test_a_fix_leads_to_its_cases_and_an_id_cannot_leave_the_link():
     text = _page(replace(full_report(12), patterns=(_pattern(cases=("a,b", '"><img src=x>')),)))
-    assert 'href="#ids=a%2Cb,%22%3E%3Cimg%20src%3Dx%3E">Show them</a>' in text
+    assert 'href="#ids=a%252Cb,%2522%253E%253Cimg%2520src%253Dx%253E">Show them</a>' in text
 
 
 def test_tiers_say_what_was_hoped_for_and_whether_it_came():
@@ -116,7 +116,7 @@ def test_differences_are_marked_where_a_case_failed_and_not_where_it_passed():
     failed = re.search(r'data-state="failed".*?</details>', text, re.DOTALL)[0]
     assert "Your bill is in <del>the cellar</del>." in failed
     assert "Your bill is in <ins>your inbox</ins>." in failed
-    assert "<b>Expected intent</b> <ins>BILL_PAY</ins> <b>got</b> <del>VISIT_BOOK</del>" in failed
+    assert "<b>Expected intent</b> <bdi><ins>BILL_PAY</ins></bdi> <b>got</b> <bdi><del>VISIT_BOOK</del></bdi>" in failed
     passed = text[text.index('data-state="passed"') : text.index("</section>", text.index('data-state="passed"'))]
     assert "<ins>" not in passed.partition("<script")[0]
 

@@ -6,15 +6,18 @@ import re
 from dataclasses import replace
 
 import pytest
-from made_pages import full_report
+from made_pages import full_report, made_trend
 from made_results import made_case, made_report, made_result, simple_results
 
 from cortex_eval.analysis import Parity, Pattern, Regression
 from cortex_eval.core import changed
 from cortex_eval.reports import render_html
-from cortex_eval.reports.html_parts import ended, label_of, with_code
+from cortex_eval.reports.charts_draw import can_draw
+from cortex_eval.reports.html_parts import ended, label_of, signed, with_code
 from cortex_eval.reports.meanings import HOW_TO_READ, meanings_of
 from cortex_eval.scoring import scorers
+
+needs_charts = pytest.mark.skipif(not can_draw(), reason="needs the extra `charts`")
 
 
 def _page(report):
@@ -190,3 +193,74 @@ def test_tr09_every_sheet_of_paper_names_the_run_and_a_name_cannot_leave_its_pla
     shown = re.sub(r"\\([0-9a-f]+) ", lambda found: chr(int(found[1], 16)), plain)
     assert shown.startswith(report.run.suite)
     assert f"run {report.run.id}" in shown
+
+
+def test_the_columns_of_the_runs_are_explained_below_them():
+    trend = _page(full_report(12)).partition("<h2>Over the runs</h2>")[2].partition("</section>")[0]
+    heads = re.findall(r"<th scope=col[^>]*>([^<]+)</th>", trend)
+    told = re.findall(r"<dt>([^<]+):</dt> <dd>[^<]+</dd>", trend)
+    assert told == heads[1:]
+
+
+@pytest.mark.parametrize(
+    ("step", "shown"),
+    [(100.0, "0 to 100 ms"), (2.5, "2.5 to 5.0 ms"), (0.5, "0.5 to 1.0 ms"), (0.05, "0.05 to 0.10 ms")],
+)
+def test_the_edges_of_times_are_as_exact_as_they_are_and_no_more(step, shown):
+    report = full_report(12)
+    bins = tuple(replace(report.latency_ms.bins[0], low=step * n, high=step * (n + 1), count=3) for n in range(4))
+    text = _page(replace(report, latency_ms=replace(report.latency_ms, bins=bins)))
+    assert f"<th scope=row>{shown}</th>" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(-0.001, "0.00"), (0.0, "0.00"), (0.004, "0.00"), (-0.25, "−0.25"), (0.25, "+0.25")]
+)
+def test_a_difference_that_rounds_to_nothing_has_no_sign(value, shown):
+    assert signed(value) == shown
+
+
+def test_one_case_is_shown_as_it_and_what_keeps_cases_from_a_result_is_not_in_the_colour_of_a_gain():
+    rows = [made_result(made_case(0), 0, state="error_target", scores={}), *simple_results(3)]
+    pattern = Pattern(type="words", title="One", count=1, cases=("case_0001",), root_cause="?", action="Look", gain=0.1)
+    text = _page(replace(made_report(rows), patterns=(*made_report(rows).patterns, pattern)))
+    fixes = text.partition("<h2>Fix these first</h2>")[2]
+    assert ">Show it</a>" in fixes
+    assert "Show them" not in text
+    broken = [made_result(made_case(number), number, state="error_target", scores={}) for number in range(3)]
+    setup = _page(made_report(broken)).partition("<h2>Mend the set-up first</h2>")[2].partition("</section>")[0]
+    assert '<div class="gain critical">3<span>cases</span></div>' in setup
+
+
+def test_every_section_that_stands_far_down_has_a_link_at_the_top():
+    broken = [made_result(made_case(number), number, state="error_target", scores={}) for number in range(3)]
+    links = _page(made_report(broken)).partition('aria-label="On this page">')[2].partition("</nav>")[0]
+    assert '<a href="#setup">Set-up</a>' in links
+
+
+def test_thousands_of_cases_are_told_apart_in_a_card():
+    text = _page(made_report(simple_results(1_200)))
+    assert "1,200/1,200" in text
+    assert "1200/1200" not in text
+
+
+def test_the_button_for_colours_says_which_it_has():
+    button = re.search(r'<button[^>]*id="theme"[^>]*>([^<]*)<', _page(full_report(12)))
+    assert button[1] == "Colours: auto"
+    assert "aria-label" not in button[0]  # it would hide the state from those who hear the page
+
+
+def test_precision_and_recall_are_explained_where_they_stand():
+    classes = _page(full_report(12)).partition("<summary>Precision and recall by class</summary>")[2]
+    told = re.match(r'<p class="note">([^<]+)</p>', classes)
+    assert all(f"{word}: " in told[1] for word in ("Precision", "Recall", "F1"))
+
+
+@pytest.mark.slow
+@needs_charts
+@pytest.mark.parametrize("flaky", [0, 2])
+def test_the_caption_of_stability_speaks_of_numbers_only_where_there_are_some(flaky):
+    trend = made_trend()
+    points = tuple(replace(each, flaky=flaky) for each in trend.points)
+    text = render_html(replace(full_report(12), trend=replace(trend, points=points)))
+    assert ("the number in it counts flaky cases" in text) is bool(flaky)

@@ -9,7 +9,7 @@ import pytest
 from made_results import made_report, made_run, simple_results
 
 from cortex_eval.core import InputError, StorageError
-from cortex_eval.reports import safe_name, write_artifacts, write_atomically
+from cortex_eval.reports import rows_owner, safe_name, write_artifacts, write_atomically
 
 
 class Killed(BaseException):
@@ -31,6 +31,13 @@ def test_the_files_have_the_promised_names(tmp_path):
     ]
     assert all(path.stat().st_size for path in paths)
     assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(path.name for path in paths)
+
+
+def test_rows_are_the_targets_where_a_folder_has_one_suite_and_say_their_suite_where_it_has_several():
+    report = _report(suite="triage")
+    assert [rows_owner(report, suites) for suites in ((), ("triage",))] == ["helpdesk", "helpdesk"]
+    assert [rows_owner(report, suites) for suites in (("triage", "voice"), ("voice",))] == ["triage_helpdesk"] * 2
+    assert rows_owner(_report(suite="helpdesk"), ("helpdesk", "voice")) == "helpdesk"
 
 
 def test_times_are_named_in_utc(tmp_path):
@@ -63,7 +70,9 @@ def test_a_runs_own_files_are_replaced(tmp_path):
         ("helpdesk", "helpdesk"),
         ("../../etc/passwd", "etc-passwd"),
         ("a b/c", "a-b-c"),
-        ("हिन्दी", "target"),
+        ("हिन्दी", "target-8c4e35eb"),
+        ("दवा 2", "2-79c2fce9"),
+        ("a" * 61, "a" * 60 + "-aa1abe92"),
         ("", "target"),
     ],
 )

@@ -138,7 +138,7 @@ def test_every_turn_of_a_conversation_is_shown_with_its_scores():
 def test_a_very_long_reply_is_cut_and_says_so():
     text = render_html(made_report([made_result(made_case(0), 0, text="x" * 50_000)]))
     assert "30,000 more characters in the JSON file" in text
-    assert len(text) < 60_000
+    assert len(text) < 21_000 + len(render_html(made_report([made_result(made_case(0), 0)])))
 
 
 def test_no_secret_is_on_the_page():
@@ -201,6 +201,15 @@ def test_the_latency_card_names_what_it_draws():
     assert '<div class="v">250 ms</div>' in card
     assert 'aria-label="250 ms, 95 % interval' in card
     assert "p50 250 ms · p95 385 ms · limit 500 ms" in card
+
+
+def test_limits_on_latency_say_whether_they_are_of_the_mean_or_of_the_slowest_in_twenty():
+    rows = [made_result(made_case(i), i, latency_ms=100.0 * (i + 1)) for i in range(4)]
+    limits = {"max_latency_ms": 500, "max_p95_latency_ms": 300}
+    text = render_html(made_report(rows, gate=GateSettings(thresholds=limits)), charts=False)
+    assert "Mean latency, at most" in text
+    assert "p95 of latency, at most" in text
+    assert "p95_latency_ms 385 is above the limit of 300 (over 4 of 4 replies)" in text
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from cortex_eval.targets.local import PythonTarget
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
-        ("raise", "raised", r"^my_bot:behave raised ValueError: no clinic\.$"),
+        ("raise", "raised", r"^my_bot:behave raised ValueError: no clinic \(my_bot\.py:\d+ in behave\)\.$"),
         ("none", "bad_return", "gave back None"),
         ("number", "bad_return", "gave back int 3"),
         ("coroutine", "bad_return", "coroutine that nobody awaited"),
@@ -39,6 +39,28 @@ async def test_pl02_pl03_what_is_no_reply_is_an_error_of_that_case(project, isol
 
         assert (caught.value.kind, caught.value.transient) == (kind, False)
         assert await outcome(target, "hello") == "fine hello"
+
+
+@pytest.mark.parametrize("isolation", ["process", "thread"])
+async def test_the_place_of_an_error_is_in_the_users_code_and_outlives_a_long_message(project, isolation):
+    Secret("a-key-of-somebody-77")
+    (project / "deep.py").write_text(
+        "import json\n"
+        "def look(text):\n"
+        "    if text == 'long':\n"
+        "        raise KeyError('x' * 5000 + 'a-key-of-somebody-77')\n"
+        "    return json.loads(text)\n"
+        "async def answer(text):\n"
+        "    return look(text)\n",
+        "utf-8",
+    )
+    async with PythonTarget(call="deep.py:answer", isolation=isolation, directory=str(project)) as target:
+        with pytest.raises(TargetError, match=r"JSONDecodeError: .* \(deep\.py:5 in look\)\.$"):
+            await target.ask(said("not JSON"))
+        with pytest.raises(TargetError, match=r"KeyError: 'xxx.*… \(deep\.py:4 in look\)\.$") as caught:
+            await target.ask(said("long"))
+
+    assert "somebody" not in str(caught.value)
 
 
 @pytest.mark.parametrize("isolation", ["process", "thread"])

@@ -86,6 +86,7 @@ def _document(report: Report, changes: tuple[PatternChange, ...] | None, since: 
         "patterns": [pattern.to_dict() for pattern in report.patterns],
         "confusions": [asdict(pair) for pair in report.confusions],
         "slices": [each.to_dict() for each in report.slices],
+        "passed_numbers": None if report.passed_numbers is None else asdict(report.passed_numbers),
     }
     if changes is not None:
         document |= {"before": since, "changes": [each.to_dict() for each in changes]}

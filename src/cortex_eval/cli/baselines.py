@@ -136,15 +136,18 @@ def list_baselines(config: Path | None, as_json: bool) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write (default: print it).")
 @suite_option
 @config_option
-def export_baseline(name: str, output: Path | None, suite: str, config: Path | None) -> None:
+@json_option
+def export_baseline(name: str, output: Path | None, suite: str, config: Path | None, as_json: bool) -> None:
     """Write a baseline as a `baseline.json`, for another store or another tool."""
     with open_project(config) as here:
         found = {key: value for key, value in _found(here.store, name, suite).items() if key != "pinned"}
     if output is None:
         print_json(found)
         return
-    make_folder(output.parent)
-    write_atomically(output, [to_json(found)])
+    make_folder(output.parent, option="--output")
+    write_atomically(output, [to_json(found)], option="--output")
+    if as_json:
+        print_json({"name": name, "suite": found.get("suite"), "file": str(output)})
     hint(f"Written: {from_here(output)}")
 
 
@@ -196,7 +199,8 @@ def _found(store: Any, name: str, suite: str) -> dict[str, Any]:  # Any: the Sto
     found = store.baselines.find(name, suite)
     if found is None:
         how = advised(f"cortex baseline set RUN --name {name}")
-        raise InputError(f"There is no baseline {name!r}. Make one: {how}")
+        whose = f" of {suite}" if suite else ""
+        raise InputError(f"There is no baseline {name!r}{whose}. Make one: {how}")
     return dict(found)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from cortex_eval.analysis import Report
-from cortex_eval.cli.options import adviser, check_store, existing, hint, out
+from cortex_eval.cli.options import adviser, check_store, existing, hint, make_folder, out
 from cortex_eval.cli.run import check_baseline, play_plans, read_request
 from cortex_eval.cli.run import run as run_command
 from cortex_eval.config import Plan, Project, load_project, make_plans
@@ -65,6 +65,8 @@ def ci(**given: Any) -> int:
             plans = [_first_time(plan, store, given) for plan in make_plans(project, read_request(store, given))]
             check_baseline(plans, store)
             _check_new_baseline(plans, store, given["set_baseline"])
+            if given["comment"]:
+                make_folder(given["comment"].parent, option="--comment")  # before any call is paid for
             finish = partial(_finish, build, project, store, given)
             return play_plans(project, plans, store, given, formats=FORMATS, is_thorough=True, finish=finish)
 
@@ -135,7 +137,8 @@ def _finish(
     """Write what a build wants beside the reports, and tell it."""
     folder = given["output_dir"] or project.output_dir
     comment = given["comment"] or folder / COMMENT_FILE
-    write_atomically(comment, [render_comment(reports).encode("utf-8", "replace")])
+    option = "--comment" if given["comment"] else "--output-dir"
+    write_atomically(comment, [render_comment(reports).encode("utf-8", "replace")], option=option)
     hint(f"Comment: {from_here(comment)}")
     code, worst = max((report.exit_code, -place) for place, report in enumerate(reports))
     worst = -worst

@@ -26,7 +26,7 @@ from cortex_eval.cli.options import (
     when,
 )
 from cortex_eval.core import Case, Expected, InputError
-from cortex_eval.datasets import compare_datasets, read_cases, validate_file, write_cases
+from cortex_eval.datasets import CaseReader, compare_datasets, read_cases, validate_file, write_cases
 from cortex_eval.reports import COVERAGE_COLUMNS, coverage_sentence
 
 file_argument = click.argument("file", type=click.Path(path_type=Path))
@@ -66,8 +66,9 @@ def show(
     """The cases of a file, or of a dataset in the store, as Cortex understands them."""
     with _cases(name, fields, encoding, config) as found:
         cases = list(found)  # all of it: a mistake further down is told as well
+    notes = found.notes if isinstance(found, CaseReader) else ()
     if as_json:
-        print_json({"name": name, "total": len(cases), "cases": cases[:limit]})
+        print_json({"name": name, "total": len(cases), "cases": cases[:limit], "notes": notes})
         return
     rows = [
         [cut(case.id, 20), cut(case.category or "–", 14), str(len(case.turns)), cut(case.input, 36)]
@@ -76,6 +77,8 @@ def show(
     out(table(rows, header=["id", "category", "turns", "input"], right=(2,)))
     hint(counted(len(cases), "case") + (f"; {limit} shown, more with --limit" if len(cases) > limit else ""))
     hint(_described(cases))
+    for note in notes:
+        hint(note)
 
 
 def _described(cases: list[Case]) -> str:
@@ -102,7 +105,7 @@ def import_dataset(
     with open_project(config, create=True) as here:
         _, version = here.store.datasets.keep(name or file.name, reader, file=str(file))
     if as_json:
-        print_json({"name": name or file.name, "version": version, "cases": reader.cases})
+        print_json({"name": name or file.name, "version": version, "cases": reader.cases, "notes": reader.notes})
     else:
         out(f"{name or file.name}: {counted(reader.cases, 'case')}, version {version[:8]}")
         for note in reader.notes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cortex_eval.cli.demo_stage import Stage
-from cortex_eval.cli.options import json_option, print_json
+from cortex_eval.cli.options import NamedChoice, json_option, print_json
 from cortex_eval.core import InputError
 from cortex_eval.demo import (
     FAULTS,
@@ -31,7 +31,7 @@ BEFORE = "version-1"
 
 
 @click.command()
-@click.argument("name", required=False, metavar="[NAME]", type=click.Choice(sorted(SAMPLES)))
+@click.argument("name", required=False, metavar="[NAME]", type=NamedChoice(sorted(SAMPLES)))
 @click.option("--output-dir", type=click.Path(path_type=Path), help="Where it goes (default: cortex-demo[/NAME]).")
 @click.option("--serve", is_flag=True, help="Run nothing: keep the sample services up until Ctrl-C.")
 @click.option("--port", type=click.IntRange(1, 65535), help="With --serve: listen on this port (and the next ones).")

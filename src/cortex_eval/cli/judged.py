@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +21,10 @@ from cortex_eval.analysis import (
     read_labels,
     scored_items,
 )
+from cortex_eval.cli.judged_text import BY_CHANCE, HEADER, calibration_text, figure_row
 from cortex_eval.cli.options import counted, cut, table
 from cortex_eval.core import InputError
 from cortex_eval.scoring import judge_names, prompt_facts
-from cortex_eval.stats import Corrected
 from cortex_eval.storage import Store
 
 
@@ -46,14 +46,14 @@ class Comparison:
     positive: tuple[str, ...] = ()
     label_range: tuple[float, float] = (0.0, 1.0)
     score_range: tuple[float, float] = (0.0, 1.0)
-    label_column: str = ""
+    label_column: tuple[str, ...] = ()
     score_column: str = ""
     drawn: Drawn = "unknown"
     tuned: Tuned = "unknown"
 
     def read_labels(self) -> Labels:
         """What people said."""
-        return read_labels(self.labels, positive=self.positive, span=self.label_range, value=self.label_column)
+        return read_labels(self.labels, positive=self.positive, span=self.label_range, columns=self.label_column)
 
 
 def compare_run(store: Store, run_id: str, asked: Comparison) -> Shown:
@@ -74,7 +74,9 @@ def compare_file(asked: Comparison) -> Shown:
     if asked.scores is None:
         raise InputError("Name a RUN and its --scorer, or a file with --scores.")
     labels = asked.read_labels()
-    scores = read_labels(asked.scores, positive=asked.positive, span=asked.score_range, value=asked.score_column)
+    columns = (asked.score_column,) if asked.score_column else ()
+    scale = "the scores are: --score-range"
+    scores = read_labels(asked.scores, positive=asked.positive, span=asked.score_range, columns=columns, scale=scale)
     about = {"scores_file": str(asked.scores), "labels_file": str(asked.labels)}
     if not labels.is_numeric or not scores.is_numeric:
         said = {item: _word(by_rater) for item, by_rater in scores.ratings.items()}
@@ -101,90 +103,6 @@ def _word(by_rater: Any) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def calibration_text(name: str, found: Calibration) -> str:
-    """A comparison as people read it."""
-    disputed = f", {found.disputed} disputed" if found.disputed else ""
-    raters = f" of {found.raters} raters" if found.raters > 1 else ""
-    lines = [f"{name} against {counted(found.labelled, 'label')}{raters}{disputed}", ""]
-    rows = [*_agreement_rows(found), *_bias_rows(found)]
-    lines += [table(rows, header=["", "value", "95 % interval", ""], right=(1,)), ""]
-    means = [
-        _row("by the scorer", found.by_judge, _items(found.by_judge)),
-        _row("by people", found.by_people, _items(found.by_people)),
-        *_corrected_rows(found),
-    ]
-    lines += [table(means, header=["score", "mean", "95 % interval", ""], right=(1,)), ""]
-    signs = {"met": "yes", "stated": "you say so", "unknown": "not known", "not_met": "NO"}
-    lines += [f"  {each.name}: {signs[each.state]}. {each.note}" for each in found.conditions]
-    lines += [f"  {each}" for each in found.notes]
-    return "\n".join([*lines, "", _verdict(found)])
-
-
-def _agreement_rows(found: Calibration) -> list[list[str]]:
-    rows = []
-    if found.raters > 1:
-        alpha = Figure(value=found.people_agree)
-        rows.append(_row("people among themselves", alpha, "Krippendorff's alpha, interval"))
-    kappa = found.kappa
-    shown = Figure(value=None) if kappa is None else Figure(value=kappa.value, low=kappa.low, high=kappa.high)
-    rows.append(_row("kappa", shown, "Cohen's; 0: as by chance"))
-    rows.append(_row("AC1", Figure(value=found.ac1), "Gwet's; holds when nearly all items are of one kind"))
-    notes = {"precision": "of what it passes, people pass", "recall": "of what people pass, it passes"}
-    rows += [
-        _row("F1" if each == "f1" else each, figure, notes.get(each, "")) for each, figure in found.figures.items()
-    ]
-    rows += [_row(each, Figure(value=value), "correlation") for each, value in found.correlation.items()]
-    return rows
-
-
-def _bias_rows(found: Calibration) -> list[list[str]]:
-    rows = []
-    if found.bias is not None and found.bias.value is not None:
-        value = found.bias.value
-        row = _row("bias", found.bias, "too kind" if value > 0 else "too strict" if value < 0 else "")
-        rows.append([row[0], f"{value:+.3f}", *row[2:]])
-    if found.best is not None:
-        note = f"kappa {found.best['kappa']:.3f}, chosen on these labels: check it on others"
-        rows.append(_row("best threshold", Figure(value=found.best["threshold"]), note))
-    return rows
-
-
-def _corrected_rows(found: Calibration) -> list[list[str]]:
-    if found.corrected is None:
-        return [["corrected", "–", "", "see below"]]
-    rows = [_row("corrected", _interval(found.corrected), "by prediction-powered inference")]
-    if found.tuned is not None and found.tuned.unlabelled:
-        note = f"the same, the scorer weighing {found.tuned.weight:.2f} (PPI++)"
-        rows.append(_row("corrected, weighed", _interval(found.tuned), note))
-    return rows
-
-
-def _interval(found: Corrected) -> Figure:
-    return Figure(value=found.value, low=found.low, high=found.high)
-
-
-def _verdict(found: Calibration) -> str:
-    best = found.tuned or found.corrected
-    if best is None:
-        failed = [each.note for each in found.conditions if each.state == "not_met"]
-        return f"There is no corrected score. {' '.join(failed) or 'There are too few labels, or too few other items.'}"
-    shown = f"{best.value:.3f} [{best.low:.3f}, {best.high:.3f}]"
-    if found.is_sound:
-        return f"Corrected score: {shown}."
-    return f"Corrected score: {shown}, if what is not known above is so."
-
-
-def _items(figure: Figure | None) -> str:
-    return "" if figure is None else counted(figure.n, "item")
-
-
-def _row(name: str, figure: Figure | None, note: str) -> list[str]:
-    if figure is None or figure.value is None:
-        return [name, "–", "", note]
-    interval = "" if figure.low is None else f"[{figure.low:.3f}, {figure.high:.3f}]"
-    return [name, f"{figure.value:.3f}", interval, note]
-
-
 def _word_facts(found: Words) -> dict[str, Any]:  # Any: JSON
     plain = found._asdict()
     interval = found.accuracy_interval
@@ -194,19 +112,21 @@ def _word_facts(found: Words) -> dict[str, Any]:  # Any: JSON
 def words_text(name: str, found: Words) -> str:
     """A comparison of kinds as people read it."""
     low, high = found.accuracy_interval or (None, None)
-    kappa = found.kappa
+    kappa, total = found.kappa, found.n + found.not_found
     shown = Figure(value=None) if kappa is None else Figure(value=kappa.value, low=kappa.low, high=kappa.high)
     rows = [
-        _row("accuracy", Figure(value=found.accuracy, low=low, high=high), ""),
-        _row("kappa", shown, "Cohen's; 0: as by chance"),
+        figure_row("accuracy", Figure(value=found.accuracy, low=low, high=high, n=found.n), total),
+        figure_row("kappa", replace(shown, n=found.n), total, BY_CHANCE),
     ]
     kinds = [cut(each, 24) for each in found.kinds]
     cells = [[kind, *map(str, line)] for kind, line in zip(kinds, found.table, strict=True)]
+    left = {"without a score": found.not_found - found.disputed, "on which people disagree": found.disputed}
+    out = ", ".join(f"{count} {why}" for why, count in left.items() if count)
     return "\n".join(
         [
-            f"{name} against {counted(found.n, 'label')}; {found.not_found} have no score, or no majority",
+            f"{name} against {counted(found.n, 'label')}" + (f"; left out: {out}" if out else ""),
             "",
-            table(rows, header=["", "value", "95 % interval", ""], right=(1,)),
+            table(rows, header=HEADER, right=(1, 3)),
             "",
             table(cells, header=["scored ↓ people →", *kinds], right=tuple(range(1, len(kinds) + 1))),
         ]

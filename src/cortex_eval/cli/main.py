@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import io
 import os
@@ -41,6 +42,7 @@ CALLING = ("ci", "rescore", "run")
 """Commands that nearly always call somebody over HTTP."""
 M_ARENA_MAX = -8
 """Of glibc's `mallopt`."""
+FULL = (errno.ENOSPC, errno.EDQUOT)
 EXIT_INPUT, EXIT_EXECUTION, EXIT_INTERRUPTED = 4, 3, 130
 
 
@@ -108,9 +110,7 @@ def main() -> NoReturn:
     gc.set_threshold(100_000, 50, 50)  # results are short-lived and hold no cycles: fewer, larger collections
     sys.setswitchinterval(0.0005)  # the thread that commits replies must not wait 5 ms for its turn
     debug = "--debug" in sys.argv
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to fail
+    _ready_streams()
     try:
         code = cortex.main(standalone_mode=False)
         sys.stdout.flush()
@@ -134,13 +134,32 @@ def main() -> NoReturn:
         # The reader has gone: nobody is left to tell. Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except Exception:  # noqa: BLE001  # a bug of ours must not look like a regression, which is exit code 1
-        click.echo(redact(traceback.format_exc()), err=True)
-        click.echo(
-            "Error: this is a bug in Cortex. Nothing that was stored is lost; please report the lines above.", err=True
-        )
-        code = EXIT_EXECUTION
+    except Exception as error:  # noqa: BLE001  # a bug of ours must not look like a regression, which is exit code 1
+        code = _tell_unexpected(error)
     _leave(code if isinstance(code, int) else 0)
+
+
+def _ready_streams() -> None:
+    """Let nothing that a stream cannot do be a reason to fail: it may be closed (`>&-`), or not know a letter."""
+    for mode, name in (("r", "stdin"), ("w", "stdout"), ("w", "stderr")):
+        if getattr(sys, name) is None:  # filled at once: a file of ours would take its number
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  # for good
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _tell_unexpected(error: Exception) -> int:
+    """A full disk is told in a line; whatever else nobody has told by now is a bug."""
+    if isinstance(error, OSError) and error.errno in FULL:
+        where = error.filename or "What was to be printed"
+        click.echo(f"Error: {where} cannot be written: {error.strerror}. What was stored before is kept.", err=True)
+        return EXIT_EXECUTION
+    click.echo(redact(traceback.format_exc()), err=True)
+    click.echo(
+        "Error: this is a bug in Cortex. Nothing that was stored is lost; please report the lines above.", err=True
+    )
+    return EXIT_EXECUTION
 
 
 def _leave(code: int) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -57,6 +57,7 @@ class Opened(NamedTuple):
     output_dir: Path
     charts: bool = True
     """Whether pages have them, as `dashboard:` says."""
+    suites: Collection[str] = ()
 
 
 fields_option = click.option(
@@ -76,14 +77,14 @@ def open_project(config: Path | None, *, create: bool = False) -> Iterator[Opene
     from cortex_eval.storage import Store
 
     location: Location = Path(DEFAULT_STORE)
-    output_dir, charts = Path(DEFAULT_OUTPUT), True
+    output_dir, charts, suites = Path(DEFAULT_OUTPUT), True, frozenset[str]()
     if config is not None or any(Path(name).is_file() for name in DEFAULT_FILES):
         project = load_project(config, keep_problems=True)
         check_store(project)
         location, output_dir = project.store, project.output_dir
-        charts = project.model.dashboard.include_charts
+        charts, suites = project.model.dashboard.include_charts, frozenset(project.model.suites)
     with existing(location, create=create) as place, Store(place, advise=adviser(config)) as store:
-        yield Opened(store, output_dir, charts)
+        yield Opened(store, output_dir, charts, suites)
 
 
 def check_store(project: Project) -> None:
@@ -103,17 +104,15 @@ def existing(location: Location, *, create: bool = False) -> Iterator[Location]:
         yield Path(folder) / "cortex.db"
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder that files can be written to, or say why that cannot be."""
+def make_folder(folder: Path, *, option: str = "--output-dir") -> None:
+    """Make a folder that files can be written to, or say why that cannot be, and with which option to name another."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
             pass
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise StorageError(
-            f"{folder} cannot be written to: {reason}. Choose another folder with --output-dir."
-        ) from error
+        raise StorageError(f"{folder} cannot be written to: {reason}. Choose another folder with {option}.") from error
 
 
 def out(text: str, *, nl: bool = True) -> None:

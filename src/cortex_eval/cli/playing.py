@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from importlib import import_module
@@ -72,15 +72,18 @@ def play(
     rescore: str | None = None,
     formats: Sequence[str] = RUN_FORMATS,
     charts: bool = True,
+    suites: Collection[str] = (),
     is_thorough: bool = False,
     is_quiet: bool = False,
+    again: str = "",
     finish: Callable[[Sequence[Report], Sequence[Path]], None] | None = None,
 ) -> int:
     """Carry out the plans one after the other, print and write what came of them, and give the exit code.
 
-    `finish` is shown all reports and files once the last run has come to its end. `is_thorough`: the page has charts
-    and every conversation even after a quick run, which takes a second more. `is_quiet`: what came of them is left for
-    `finish` to print.
+    `suites` are those of the project file: with several, the file that the next run replaces says whose it is. `finish`
+    is shown all reports and files once the last run has come to its end. `is_thorough`: the page has charts and every
+    conversation even after a quick run, which takes a second more. `is_quiet`: what came of them is left for `finish`
+    to print. `again`: the command that begins anew, where a run that was stopped cannot be resumed.
     """
     show, tell = (_keep, _keep) if is_quiet else (partial(print_report, as_json=False), hint)
     folders = {plan.suite: _folder(output_dir, plan, plans) for plan in plans}
@@ -99,13 +102,12 @@ def play(
             out("\n" * (number > 1) + f"{reports.visible(_label(plan, plans))}, {number} of {len(plans)}")
         with _Noted() as noted:
             report, stopped_by = asyncio.run(
-                _play(plan, store, resume=resume, rescore=rescore, see=noted.add, is_quiet=is_quiet)
+                _play(plan, store, resume=resume, rescore=rescore, see=noted.add, is_quiet=is_quiet, again=again)
             )
             if report is None:
                 return 128 + _also_stopped(stopped_by, plans, number)
-            pages = _Pages(
-                folders[plan.suite], formats, charts, is_thorough, dashboard and _own(dashboard, plan, plans)
-            )
+            folder, sharing = folders[plan.suite], () if len(folders) > 1 else suites
+            pages = _Pages(folder, formats, charts, is_thorough, dashboard and _own(dashboard, plan, plans), sharing)
             written = pages.write(report, noted)
         if as_json:
             documents.append(report.to_dict(results=with_results))
@@ -136,6 +138,8 @@ class _Pages(NamedTuple):
     charts: bool
     is_thorough: bool
     dashboard: Path | None
+    sharing: Collection[str]
+    """The suites whose files are in this folder."""
 
     def write(self, report: Report, noted: _Noted) -> list[Path]:
         """Write them; gives their paths, without the dashboard's."""
@@ -143,8 +147,9 @@ class _Pages(NamedTuple):
         glance = cases if reports.is_quick_run(report) and not self.is_thorough else None
         del cases
         wanted = _with_analysis(self.formats, report)
+        whose = reports.rows_owner(report, self.sharing)
         written = reports.write_artifacts(
-            report, self.folder, wanted, lines=noted.lines, charts=self.charts, noted=glance
+            report, self.folder, wanted, lines=noted.lines, charts=self.charts, noted=glance, rows_of=whose
         )
         if self.dashboard is not None:
             reports.write_atomically(self.dashboard, reports.html_chunks(report, charts=self.charts, noted=glance))
@@ -258,6 +263,7 @@ async def _play(
     rescore: str | None,
     see: Callable[[Result], None],
     is_quiet: bool,
+    again: str,
 ) -> tuple[Report | None, int | None]:
     """The report, if the run came to its end, and the first signal that asked it to stop, if one did."""
     stop, progress = Stop(), Progress()
@@ -274,13 +280,13 @@ async def _play(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ask_to_stop, number)
-    shown = asyncio.create_task(progress_line.show(progress, only_bar=is_quiet))
+    shown = asyncio.create_task(progress_line.show(progress, label=f"  {plan.suite}: " if is_quiet else ""))
     loading = asyncio.create_task(_load_reporting(progress))
     try:
         report = await execute(plan, store, progress=progress, stop=stop, resume=resume, rescore=rescore, see=see)
     except StorageError:
         if progress.run_id:
-            hint(f"Go on when it is mended: {advised(f'cortex run --resume {progress.run_id}')}")
+            hint(f"Go on when it is mended: {again or advised(f'cortex run --resume {progress.run_id}')}")
         raise
     finally:
         for task in (shown, loading):
@@ -289,7 +295,8 @@ async def _play(
     stopped_by = received[0] if received else None
     if stopped_by is not None and progress.done < progress.total:
         hint(f"Stopped: {progress.done:,} of {progress.total:,} cases are done and kept.")
-        hint(f"Go on: {reports.with_config(f'cortex run --resume {progress.run_id}', report.run)}")
+        resume_it = reports.with_config(f"cortex run --resume {progress.run_id}", report.run)
+        hint(f"Begin again: {again}" if again else f"Go on: {resume_it}")
         if stop.halt.is_set():  # all is on disk; a scorer that blocks a thread would still hold up the end
             os._exit(128 + stopped_by)
         return None, stopped_by

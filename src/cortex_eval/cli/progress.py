@@ -18,18 +18,16 @@ ENOUGH_DONE = 10
 """Cases after which the time left can be guessed; half of them are enough of a short run."""
 
 
-async def show(progress: Progress, *, only_bar: bool = False) -> None:
-    """Show how far the run is until this is cancelled; `only_bar`: leave no lines among those of somebody else."""
+async def show(progress: Progress, *, label: str = "") -> None:
+    """Show how far the run is until this is cancelled; `label` tells its lines from those of somebody else."""
     is_terminal = sys.stderr.isatty()
-    if only_bar and not is_terminal:
-        return
     try:
         while True:
             await asyncio.sleep(BAR_EVERY_S if is_terminal else LINE_EVERY_S)
             if is_terminal:
                 _write("\r\x1b[K" + bar(progress, shutil.get_terminal_size().columns))
             else:
-                _write(describe(progress) + "\n")
+                _write(f"{label}{describe(progress)}\n")
     finally:
         if is_terminal:
             _write("\r\x1b[K")
@@ -59,6 +57,9 @@ def describe(progress: Progress) -> str:
     parts = [_counted(progress)]
     if done_here:
         parts.append(_pace(rate))
+    else:  # something moves, however long the first one takes
+        parts += [f"{progress.in_flight:,} in flight"] * bool(progress.in_flight)
+        parts.append(f"{_clock(elapsed_s)} so far")
     parts.append(_errors(progress))
     if progress.cost_usd is not None:
         parts.append(f"${progress.cost_usd:.2f}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ from cortex_eval.cli.options import config_option, hint, json_option, out, print
 from cortex_eval.core import InputError, StorageError
 
 HELP_FROM = "The sample project to copy: adversarial, ayurveda, bioagent, health, healthcare, starter or support-agent."
+INDENT = 19 * " "
+"""Of what doctor says, behind the first line."""
 SCHEMA_FILE = "cortex.schema.json"
 """Beside the project file, which names it in its first line."""
 
@@ -35,29 +39,28 @@ def init(folder: Path, name: str, as_json: bool) -> None:
 def make_project(name: str, folder: Path) -> list[Path]:
     """Copy a sample project, and lay the schema beside it that lets editors check and complete the project file."""
     from cortex_eval.config import project_schema
-    from cortex_eval.demo import copy_project
+    from cortex_eval.demo import all_or_none, copy_project
 
-    schema_file, project_file = folder / SCHEMA_FILE, folder / "cortex.yaml"
-    if schema_file.exists():
-        raise InputError(f"Already there, and not overwritten: {schema_file}. Choose another folder, or move it away.")
-    written = copy_project(name, folder)
-    _write_schema(schema_file, project_schema())
-    text = project_file.read_text(encoding="utf-8")
-    project_file.write_text(f"# yaml-language-server: $schema={SCHEMA_FILE}\n{text}", encoding="utf-8")
-    ignored = folder / ".gitignore"
-    if not ignored.exists():
-        ignored.write_text(".cortex/\nreports/\n.env\n", encoding="utf-8")
-        written.append(ignored)
-    return sorted([*written, schema_file])
+    project_file, schema_file, ignored = folder / "cortex.yaml", folder / SCHEMA_FILE, folder / ".gitignore"
+    with all_or_none(folder) as written:
+        if taken := [str(path) for path in (project_file, schema_file) if path.exists()]:
+            raise InputError(
+                f"Already there, and not overwritten: {', '.join(taken)}. Choose another folder, or move them away."
+            )
+        written += [*copy_project(name, folder), schema_file]
+        _write_schema(schema_file, project_schema())
+        text = project_file.read_text(encoding="utf-8")
+        project_file.write_text(f"# yaml-language-server: $schema={SCHEMA_FILE}\n{text}", encoding="utf-8")
+        if not ignored.exists():
+            written.append(ignored)
+            ignored.write_text(".cortex/\nreports/\n.env\n", encoding="utf-8")
+    return sorted(written)
 
 
 def _write_schema(path: Path, schema: dict[str, Any]) -> None:  # Any: JSON
     import orjson
 
-    try:
-        path.write_bytes(orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+    path.write_bytes(orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 @click.group()
@@ -86,14 +89,20 @@ def show_config(config: Path | None, as_json: bool) -> None:
 
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it to this file.")
-def schema(output: Path | None) -> None:
+@json_option
+def schema(output: Path | None, as_json: bool) -> None:
     """Print the JSON Schema of the project file, for editors."""
     from cortex_eval.config import project_schema
 
     if output is None:
         print_json(project_schema())
     else:
-        _write_schema(output, project_schema())
+        try:
+            _write_schema(output, project_schema())
+        except OSError as error:
+            raise StorageError(f"{output} cannot be written: {error.strerror}.") from error
+        if as_json:
+            print_json({"file": str(output)})
         hint(f"Written: {output}. First line of the project file: # yaml-language-server: $schema={output}")
 
 
@@ -117,6 +126,17 @@ def doctor(judges: bool, injections: bool, offline: bool, model: str, config: Pa
         print_json({"ok": all(each.ok for each in found), "checks": found})
     else:
         for each in found:
-            message = each.message.replace("\n", "\n" + 19 * " ")
-            out(f"{'ok  ' if each.ok else 'FAIL'}  {each.name:<12} {message}")
+            message = f"\n{INDENT}".join(_lines(each.message))
+            sign = "FAIL" if not each.ok else "warn" if each.is_warning else "ok  "
+            out(f"{sign}  {each.name:<12} {message}")
     return 0 if all(each.ok for each in found) else 4
+
+
+def _lines(message: str) -> list[str]:
+    """What doctor says, in lines that fit; a command is not broken over two, for then it cannot be copied."""
+    width = 80 - len(INDENT)
+    lines: list[str] = []
+    for line in message.splitlines():
+        told, *command = re.split(r"(?<=:) (?=(?:cortex|pip) )", line, maxsplit=1) if len(line) > width else [line]
+        lines += [*textwrap.wrap(told, width, break_long_words=False, break_on_hyphens=False), *command]
+    return lines

@@ -129,6 +129,7 @@ def play_plans(project: Project, plans: list[Any], store: Store, given: dict[str
         as_json=given["as_json"],
         with_results=given["with_results"],
         charts=project.model.dashboard.include_charts,
+        suites=project.model.suites,
         **how,
     )
 
@@ -224,9 +225,9 @@ def _describe(plans: list[Any], store: Store, *, as_json: bool) -> int:
     from cortex_eval.cli.planned import estimate_text
     from cortex_eval.estimate import estimate_run
 
-    for note in dict.fromkeys(note for plan in plans for note in plan.notes):
-        hint(f"Note: {note}")
     estimates = [estimate_run(plan, store) for plan in plans]
+    for note in dict.fromkeys(note for each in estimates for note in each.notes):
+        hint(f"Note: {note}")
     if as_json:
         documents = [each.to_dict() for each in estimates]
         print_json(documents[0] if len(documents) == 1 else documents)

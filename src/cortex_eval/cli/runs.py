@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from cortex_eval.cli.options import (
     NamedChoice,
     advised,
     config_option,
+    counted,
     hint,
     json_option,
     make_folder,
@@ -30,7 +32,7 @@ from cortex_eval.cli.shown import (
 )
 from cortex_eval.cli.trend import forget, import_runs
 from cortex_eval.core import InputError
-from cortex_eval.reports import Dialect, from_here, write_artifacts, write_systems
+from cortex_eval.reports import Dialect, from_here, rows_owner, write_artifacts, write_systems
 
 FORMATS = ("html", "markdown", "json", "csv", "jsonl", "junit", "parquet")
 
@@ -115,12 +117,21 @@ def delete(run_id: str, yes: bool, config: Path | None, as_json: bool) -> None:
     with open_project(config) as here:
         record = here.store.runs.find(run_id)
         if not yes:
-            click.confirm(f"Delete run {record.id} ({record.suite}, {record.cases} cases)?", abort=True, err=True)
+            _ask(f"Delete run {record.id} ({record.suite}, {counted(record.cases, 'case')})?")
         here.store.runs.delete(record.id)
     if as_json:
         print_json({"id": record.id, "deleted": True})
     else:
         out(f"Run {record.id} is deleted.")
+
+
+def _ask(question: str) -> None:
+    """End the command unless the answer is yes."""
+    try:
+        click.confirm(question, abort=True, err=True)
+    except click.Abort:
+        hint("\nNothing is deleted. Where nobody can answer, add --yes.")
+        raise
 
 
 @click.command()
@@ -152,7 +163,9 @@ def report(
     with open_project(config) as here:
         made = [report_of(here.store, run_id) for run_id in run_ids]
         folder = output_dir or here.output_dir
-        files = write_reports(made, folder, formats or ("html",), dialect=dialect, charts=here.charts)
+        files = write_reports(
+            made, folder, formats or ("html",), dialect=dialect, charts=here.charts, suites=here.suites
+        )
     if as_json:
         ids = [each.run.id for each in made]
         print_json({"run": ids[0], "runs": ids, "files": [str(path) for path in files]})
@@ -161,9 +174,18 @@ def report(
 
 
 def write_reports(
-    made: list[Report], folder: Path, formats: tuple[str, ...], *, dialect: Dialect, charts: bool = True
+    made: list[Report],
+    folder: Path,
+    formats: tuple[str, ...],
+    *,
+    dialect: Dialect,
+    charts: bool = True,
+    suites: Collection[str] = (),
 ) -> list[Path]:
-    """Write each run in each format, and all of them beside each other when `summary` is among them."""
+    """Write each run in each format, and all of them beside each other when `summary` is among them.
+
+    Runs of the same suite and target have their ids in the names of their result rows: else the last one's would stay.
+    """
     wanted = [each for each in (FORMATS if "all" in formats else formats) if each != "summary"]
     if "all" in formats and find_spec("pyarrow") is None:
         wanted.remove("parquet")
@@ -171,7 +193,12 @@ def write_reports(
     if "summary" in formats and len(made) < 2:
         raise InputError("-f summary puts runs beside each other: name at least two.")
     make_folder(folder)
-    files = [path for each in made for path in write_artifacts(each, folder, wanted, dialect=dialect, charts=charts)]
+    files: list[Path] = []
+    sharing = {*suites, *(each.run.suite for each in made)}
+    owners = [rows_owner(each, sharing) for each in made]
+    for each, owner in zip(made, owners, strict=True):
+        whose = owner if owners.count(owner) == 1 else f"{owner}_{each.run.id}"
+        files += write_artifacts(each, folder, wanted, dialect=dialect, charts=charts, rows_of=whose)
     if "summary" in formats or ("all" in formats and len(made) > 1):
         files.append(write_systems(made, folder))
     return files

@@ -3,6 +3,7 @@
 from cortex_eval.config.build import make_plans
 from cortex_eval.config.document import Document, read_document
 from cortex_eval.config.edit import append_item, remove_item
+from cortex_eval.config.given import Models, ScorerLike, read_gate, read_scorers
 from cortex_eval.config.limits import RunOptions, read_options
 from cortex_eval.config.model import DEFAULT_OUTPUT, ProjectModel
 from cortex_eval.config.models import AsksModel, IsModel, named_model
@@ -20,12 +21,14 @@ __all__ = [
     "DatasetSource",
     "Document",
     "IsModel",
+    "Models",
     "Outline",
     "Plan",
     "Project",
     "ProjectModel",
     "Request",
     "RunOptions",
+    "ScorerLike",
     "address_at",
     "append_item",
     "dataset_of",
@@ -35,7 +38,9 @@ __all__ = [
     "outline",
     "project_schema",
     "read_document",
+    "read_gate",
     "read_options",
+    "read_scorers",
     "remove_item",
     "resolved",
 ]

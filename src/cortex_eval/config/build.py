@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from cortex_eval.analysis import Allowance, Expectations, GateSettings, Quarantined
-from cortex_eval.config.document import Document
 from cortex_eval.config.limits import RATES, wrong_limit
-from cortex_eval.config.mistakes import NOT_SCORERS, read_block
-from cortex_eval.config.model import ExpectationsModel, ScorerModel, ServiceModel, SuiteModel, WeightsModel, keys_of
-from cortex_eval.config.models import AsksModel, budget_notes, give_model, unpriced_models
+from cortex_eval.config.mistakes import NOT_SCORERS
+from cortex_eval.config.model import ExpectationsModel, ServiceModel, SuiteModel, keys_of
+from cortex_eval.config.models import budget_notes, unpriced_models
 from cortex_eval.config.outward import address_at, budget_of, limits_of, named_hosts, patience_with
+from cortex_eval.config.places import Problems
 from cortex_eval.config.plan import Plan
-from cortex_eval.config.project import Project, all_problems, mask_service, unset_variables
+from cortex_eval.config.project import Project, all_problems, from_root, mask_service, unset_variables
 from cortex_eval.config.request import Request, find_dataset, find_selection, find_suite, missing_dataset
+from cortex_eval.config.scorers import find_blocks, plan_scorers
 from cortex_eval.core import InputError, KeyPath, Problem, Secret, check_settings, did_you_mean, is_secret
-from cortex_eval.scoring import PlannedScorer, check_weights, kind_for, scorers
 from cortex_eval.targets import Target, targets
-
-SEED_WEIGHTS = {"accuracy": 0.4, "relevance": 0.3, "safety": 0.2, "performance": 0.1}
-"""Seed 000's scorers and weights, used when the project file names none."""
-SEED_RULES = "./config/healthcare_rules.json"
-"""The path in seed 000's block; the shipped rules stand in when no such file is there."""
 
 
 def make_plans(project: Project, request: Request) -> list[Plan]:
     """A plan for each target that the request names; raises InputError with everything that is wrong."""
-    problems = _Problems(project.document)
+    problems = Problems(project.document)
     problems.found += project.problems
     try:
         name, suite = find_suite(project, request)
@@ -39,16 +32,16 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
     except InputError as error:
         raise all_problems(project.problems or error.problems) from None
     used: list[KeyPath] = [(key, service) for key in ("services", "targets") for service in services]
-    blocks = _blocks(project, name, suite)
+    blocks = find_blocks(project, name, suite)
     used += [("execution",), ("gate",), ("suites", name), *(("metrics", key) for key in (*NOT_SCORERS, *blocks))]
     problems.found += unset_variables(project.document, *used)
     problems.found += missing_dataset(project, request, name, suite)
     if any(each.field.startswith("plugins") for each in problems.found):
         raise all_problems(problems.found)  # what a plugin would have registered is not missed
     built_targets = {service: _target(project, service, problems) for service in services}
-    planned, threshold, notes = _scorers(project, blocks, suite, problems)
+    planned, threshold, notes = plan_scorers(project, blocks, suite, problems)
     try:
-        gate = _gate(project, name, suite, request, list(blocks))
+        gate = make_gate(project, name, suite, request, list(blocks))
     except InputError as error:
         problems.found += error.problems
     for built in filter(None, built_targets.values()):
@@ -56,16 +49,17 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
     if problems.found:
         raise all_problems(problems.found)
     execution = project.model.execution
-    selection = find_selection(project, request, suite)
+    dataset, selection = find_dataset(project, request, suite), find_selection(project, request, suite)
     plans = []
     for service in services:
         model = project.model.services[service]
         target = built_targets[service]
         assert target is not None
+        target.asked_from(dataset.path)
         plans.append(
             Plan(
                 suite=name,
-                dataset=find_dataset(project, request, suite),
+                dataset=dataset,
                 target=target,
                 target_name=service,
                 target_version=None if model.version is None else str(model.version),
@@ -96,49 +90,7 @@ def make_plans(project: Project, request: Request) -> list[Plan]:
     return plans
 
 
-class _Problems:
-    """Collects what is wrong, each with its place in the file."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.found: list[Problem] = []
-
-    def at(self, *path: str | int) -> _Place:
-        """`with problems.at(…):` notes InputErrors raised inside as problems at this place."""
-        return _Place(self, path)
-
-
-class _Place:
-    """A place in the project file; see `_Problems.at`."""
-
-    def __init__(self, problems: _Problems, path: KeyPath) -> None:
-        self.problems, self.path = problems, path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, InputError):
-            return False
-        for each in error.problems:
-            path, message = self._placed(each)
-            if path not in self.problems.document.unset:  # told already, as what it is
-                self.problems.found.append(self.problems.document.problem(path, message))
-        return True
-
-    def _placed(self, problem: Problem) -> tuple[KeyPath, str]:
-        """The place of a problem, by its field or by the setting that its message begins with."""
-        owner = ".".join(map(str, self.path))
-        if problem.field:
-            return (*self.path, *problem.field.removeprefix(f"{owner}.").split(".")), problem.message
-        first, _, rest = problem.message.partition(" ")
-        setting = first.rstrip(":").rpartition(".")[2]
-        if (*self.path, setting) not in self.problems.document.lines:
-            return self.path, f"{owner}: {problem.message}"
-        return (*self.path, setting), f"{owner}.{setting}{first[len(first.rstrip(':')) :]} {rest}"
-
-
-def _services(project: Project, request: Request, suite_name: str, suite: SuiteModel, problems: _Problems) -> list[str]:
+def _services(project: Project, request: Request, suite_name: str, suite: SuiteModel, problems: Problems) -> list[str]:
     """The services that are asked for; one that is not there is a problem, and the others are looked at."""
     known = project.model.services
     if request.service is not None:
@@ -163,7 +115,7 @@ def _services(project: Project, request: Request, suite_name: str, suite: SuiteM
     return [name for name in wanted if name in known]
 
 
-def _target(project: Project, name: str, problems: _Problems) -> Target | None:
+def _target(project: Project, name: str, problems: Problems) -> Target | None:
     key = "targets" if "targets" in project.document.values else "services"
     service = project.model.services[name]
     kind = service.kind or (name if name in targets else None)
@@ -179,7 +131,7 @@ def _target(project: Project, name: str, problems: _Problems) -> Target | None:
         cls = targets.find(kind)
         if "directory" in inspect.signature(cls).parameters:
             checked.setdefault("directory", str(project.root))
-        return cls(**_from_root(checked, project.root))
+        return cls(**from_root(checked, project.root))
     return None
 
 
@@ -193,101 +145,7 @@ def _secret(key: str, value: Any) -> Any:
     return Secret(value)
 
 
-def _from_root(settings: Mapping[str, Any], root: Path) -> dict[str, Any]:
-    """Settings with their relative paths starting at the project."""
-    return {key: root / value if isinstance(value, Path) else value for key, value in settings.items()}
-
-
-def _scorers(
-    project: Project, blocks: Mapping[str, tuple[KeyPath, Any]], suite: SuiteModel, problems: _Problems
-) -> tuple[tuple[PlannedScorer, ...], float, list[str]]:
-    metrics = project.model.metrics
-    given = {key: metrics[key] for key in NOT_SCORERS if key in metrics}
-    settings = read_block(project.document, WeightsModel, given, ("metrics",))[0] or WeightsModel()
-    planned = [
-        each for name, (path, block) in blocks.items() if (each := _scorer(name, path, block, project, problems))
-    ]
-    notes: list[str] = []
-    with problems.at("metrics", "metric_weights"):
-        planned, note = _weighted(planned, blocks, settings.metric_weights)
-        notes += [note] if note else []
-    notes += [str(note) for each in planned for note in getattr(each.scorer, "notes", ())]
-    threshold = settings.passing_threshold if suite.passing_threshold is None else suite.passing_threshold
-    return tuple(planned), threshold, notes
-
-
-def _blocks(project: Project, suite_name: str, suite: SuiteModel) -> dict[str, tuple[KeyPath, Any]]:
-    """The scorers of a suite by name, with their settings and where those are written."""
-    configured: dict[str, tuple[KeyPath, Any]] = {
-        name: (("metrics", name), block) for name, block in project.model.metrics.items() if name not in NOT_SCORERS
-    }
-    if suite.scorers is None:
-        weights = project.model.metrics.get("metric_weights")
-        wanted = [name for name in SEED_WEIGHTS if not isinstance(weights, Mapping) or name in weights]
-        return {**{name: (("metrics", name), {}) for name in wanted}, **configured}
-    blocks: dict[str, tuple[KeyPath, Any]] = {}
-    for number, entry in enumerate(suite.scorers):
-        place: KeyPath = ("suites", suite_name, "scorers", number)
-        for name, block in {entry: None}.items() if isinstance(entry, str) else entry.items():
-            inherited: tuple[KeyPath, Any] = configured.get(name, (place, {}))
-            blocks[name] = ((*place, name), block) if block is not None else inherited
-    return blocks
-
-
-def _scorer(name: str, path: KeyPath, block: Any, project: Project, problems: _Problems) -> PlannedScorer | None:
-    if not isinstance(block or {}, Mapping):
-        return None  # `check_document` has told it
-    shared, found = read_block(project.document, ScorerModel, block or {}, path)
-    problems.found += found
-    if shared is None:
-        return None
-    kind = shared.kind or name
-    if kind not in scorers and path[0] == "metrics":
-        return None  # `unknown_scorers` has told it
-    with problems.at(*path):
-        settings = dict(shared.settings)
-        if settings.get("healthcare_compliance_rules") == SEED_RULES and not (project.root / SEED_RULES).is_file():
-            del settings["healthcare_compliance_rules"]
-        cls = scorers.find(kind_for(kind, settings))
-        checked = check_settings(cls, settings, owner=".".join(map(str, path)), also=keys_of(ScorerModel))
-        scorer = cls(**_from_root(checked, project.root))
-        if isinstance(scorer, AsksModel) and (wrong := give_model(scorer, project)):
-            problems.found += wrong
-            return None
-        return PlannedScorer(
-            name=name,
-            scorer=scorer,
-            kind=kind,
-            weight=1.0 if shared.weight is None else shared.weight,
-            threshold=getattr(scorer, "threshold", None) if shared.threshold is None else shared.threshold,
-            critical=shared.critical,
-            settings=settings,
-        )
-    return None
-
-
-def _weighted(
-    planned: Sequence[PlannedScorer], blocks: Mapping[str, tuple[KeyPath, Any]], weights: Mapping[str, float] | None
-) -> tuple[list[PlannedScorer], str]:
-    """The scorers with their weights: their own, else those of `metric_weights`, else the seed's, else equal ones."""
-    names = [each.name for each in planned]
-    own = {name for name, (_, block) in blocks.items() if isinstance(block, dict) and "weight" in block}
-    note = ""
-    if weights is not None:
-        for name in weights:
-            if name not in names and name not in scorers:
-                raise InputError(f"metric_weights.{name}: there is no such scorer. {did_you_mean(name, names)}")
-        weights, note = check_weights(weights)
-        if not any(weights.get(name) for name in names):
-            weights = None
-    elif set(names) <= set(SEED_WEIGHTS):
-        weights = SEED_WEIGHTS
-    if weights is None:
-        return list(planned), note
-    return [each if each.name in own else replace(each, weight=weights.get(each.name, 0.0)) for each in planned], note
-
-
-def _gate(project: Project, name: str, suite: SuiteModel, request: Request, known: Sequence[str]) -> GateSettings:
+def make_gate(project: Project, name: str, suite: SuiteModel, request: Request, known: Sequence[str]) -> GateSettings:
     """The gate of a suite; a limit that no run could meet is an InputError, before anything is asked."""
     model = suite.gate or project.model.gate
     path: KeyPath = ("suites", name, "gate") if suite.gate else ("gate",)

@@ -106,6 +106,10 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
         what = error.problem or error.context
         if "\\t" in str(what):
             what = "a tab is used to indent; use blanks"
+        elif "<block end>" in str(what):
+            what = "this line is not indented like those that it belongs to"
+        elif "another document" in str(what):
+            what = "a project file is one document, and here begins a second one"
         elif "${" in "".join(text.splitlines()[line - 1 : line]):
             what = f"{what}. Inside of {{ }} and [ ], put ${{VARIABLE}} in quotes"
         raise InputError(
@@ -122,6 +126,13 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
     document.values = reader.read(node, ())
     if reader.problems:
         raise InputError(reader.problems)
+    return document
+
+
+def read_given(values: Mapping[str, Any], environment: Mapping[str, str]) -> Document:  # Any: as in a YAML file
+    """Blocks that Python hands over, read as if they stood in a file: variables filled in, secrets known."""
+    document = Document(path=Path(), values={})
+    document.values = _Reader(document, environment).take(dict(values), ())
     return document
 
 
@@ -197,6 +208,17 @@ class _Reader:
             return [self.read(each, (*path, number)) for number, each in enumerate(node.value)]
         assert isinstance(node, yaml.ScalarNode)
         return self._scalar(node, path)
+
+    def take(self, value: Any, path: KeyPath) -> Any:  # Any: what Python handed over
+        """The same of a value that stands in no file."""
+        if len(path) > DEEPEST:
+            raise InputError(f"{path[0]}: nested too deeply.")
+        if isinstance(value, Mapping):
+            return {str(key): self.take(each, (*path, str(key))) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.take(each, (*path, number)) for number, each in enumerate(value)]
+        is_text = isinstance(value, str)
+        return self._scalar(yaml.ScalarNode("tag:yaml.org,2002:str", value, style='"'), path) if is_text else value
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
         values: dict[str, Any] = {}

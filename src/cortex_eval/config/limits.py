@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from cortex_eval.analysis import RUN_FIGURES, SETTING_NAMES, metric_name
@@ -17,7 +18,7 @@ RATES = ("pass_rate", "overall_score")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What a run from Python may be told in numbers, within the ranges of the project file."""
+    """What a run from Python may be told, within the ranges of the project file."""
 
     at_once: Annotated[int, AT_ONCE]
     repeats: Annotated[int, REPEATS]
@@ -25,6 +26,12 @@ class RunOptions:
     timeout_s: Annotated[float, SECONDS]
     retries: Annotated[int, RETRIES]
     thresholds: Limits
+    baseline: str | None
+    name: str
+    version: str | None
+    fields: Mapping[str, str]
+    store: str | Path | None
+    resume: str | None
 
 
 def read_options(scorer_names: Sequence[str], **given: Any) -> RunOptions:  # Any: as somebody wrote it

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from cortex_eval.config.document import Document
-from cortex_eval.config.model import ProjectModel, ScorerModel, WeightsModel
-from cortex_eval.core import KeyPath, Problem, did_you_mean, read_settings, short_repr
+from cortex_eval.config.model import (
+    ExecutionModel,
+    GateModel,
+    ModelModel,
+    ProjectModel,
+    ScorerModel,
+    ServiceModel,
+    SuiteModel,
+    WeightsModel,
+    keys_of,
+)
+from cortex_eval.core import InputError, KeyPath, Mistake, Problem, did_you_mean, read_settings, short_repr
+from cortex_eval.datasets import check_fields
 from cortex_eval.scoring import scorers
 
 T = TypeVar("T")
 
 NOT_SCORERS = ("metric_weights", "passing_threshold")
+OWN_KEYS = "x-"
+"""Top keys that begin like this are the author's own, such as blocks that anchors name."""
+IN_PYTHON = {"at_once": "max_concurrent_tests", "retries": "retry_count", "timeout_s": "timeout_seconds"}
+"""Options of `evaluate()` that are called otherwise here."""
 TWINS = {"services": "targets", "service": "target"}
 """Pairs of keys that mean the same."""
 
@@ -31,7 +47,8 @@ def check_document(document: Document) -> Checked:
     A value that is wrong only because its variable is not set is left out without a word: whether that matters depends
     on what is run.
     """
-    model, problems = read_block(document, ProjectModel, document.values, ())
+    values = {key: each for key, each in document.values.items() if not key.startswith(OWN_KEYS)}
+    model, problems = read_block(document, ProjectModel, values, ())
     assert model is not None, "every key of a project file has a default"
     return Checked(model, [*_said_twice(document), *problems, *_metrics_problems(document)])
 
@@ -41,8 +58,44 @@ def read_block(
 ) -> tuple[T | None, list[Problem]]:
     """The block of a project file at this place, and what is wrong in it."""
     read, mistakes = read_settings(model, values, path)
-    problems = [document.problem(each.path, each.message) for each in mistakes if each.path not in document.unset]
+    problems = [
+        document.problem(each.path, _with_its_place(each) if each.kind == "unknown" else each.message)
+        for each in mistakes
+        if each.kind == "unknown" or each.path not in document.unset
+    ]
     return read, problems
+
+
+def _with_its_place(mistake: Mistake) -> str:
+    """What is said of a key that is not known here: where it stands, if it does elsewhere."""
+    key = str(mistake.path[-1])
+    places = _places()
+    named = IN_PYTHON.get(key, key)
+    if named not in places and "Known: " in mistake.message:
+        named = next(iter(get_close_matches(key, places, n=1, cutoff=0.75)), key)
+    if named not in places:
+        return mistake.message
+    return f"there is no key {'.'.join(map(str, mistake.path))!r}. Did you mean {places[named]!r}?"
+
+
+@cache
+def _places() -> dict[str, str]:
+    """Every key below the top of a project file, with the place where it stands."""
+    found: dict[str, str] = {}
+    blocks: list[tuple[type, str]] = [
+        (SuiteModel, "suites.NAME"),
+        (ServiceModel, "services.NAME"),
+        (ExecutionModel, "execution"),
+        (WeightsModel, "metrics"),
+        (GateModel, "gate"),
+        (ModelModel, "models.NAME"),
+    ]
+    top = keys_of(ProjectModel)
+    for model, place in blocks:
+        for key in keys_of(model):
+            if key not in top:
+                found.setdefault(key, f"{place}.{key}")
+    return found
 
 
 def _said_twice(document: Document) -> list[Problem]:
@@ -69,6 +122,25 @@ def unknown_scorers(document: Document) -> list[Problem]:
             known = (*scorers, *NOT_SCORERS)
             message = f"metrics.{name}: there is no scorer {kind!r}. {did_you_mean(kind, known)}"
             problems.append(document.problem(("metrics", name), message))
+    return problems
+
+
+def wrong_fields(document: Document, model: ProjectModel) -> list[Problem]:
+    """A problem for each of `fields` that no case has, or that is named twice."""
+    places: list[tuple[KeyPath, Mapping[str, str]]] = []
+    for name, suite in model.suites.items():
+        places.append((("suites", name, "fields"), suite.fields))
+        if not isinstance(suite.dataset, str):
+            places.append((("suites", name, "dataset", "fields"), suite.dataset.fields))
+    problems = []
+    for place, fields in places:
+        good: dict[str, str] = {}
+        for meant, column in fields.items():
+            try:
+                check_fields({**good, meant: column})
+                good[meant] = column
+            except InputError as error:
+                problems.append(document.problem((*place, meant), str(error)))
     return problems
 
 

@@ -68,6 +68,10 @@ class AllowanceModel:
 
 
 Limits = Mapping[str, Annotated[float, Range(-1_000_000_000, 1_000_000_000)]]
+_THRESHOLDS = (
+    "Lowest mean of a metric, by its name; with max_ the highest. "
+    "max_latency_ms is of the mean time to a reply, max_p95_latency_ms of the 95th percentile."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +88,7 @@ class GateModel:
 
     mode: Literal["statistical", "strict"] = "statistical"
     level: Annotated[float, Range(0.0001, 0.5)] = 0.05
-    thresholds: Limits = field(default_factory=dict)
+    thresholds: Limits = field(default_factory=dict, metadata={"description": _THRESHOLDS})
     regression: Mapping[str, AllowanceModel] = field(default_factory=dict)
     max_error_rate: Share = 0.0
     inconclusive: Literal["warn", "fail"] = "warn"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cortex_eval.config.document import ENVIRONMENT_FILE, Document, read_document, read_environment
-from cortex_eval.config.mistakes import check_document, unknown_scorers
+from cortex_eval.config.mistakes import check_document, unknown_scorers, wrong_fields
 from cortex_eval.config.model import ProjectModel
 from cortex_eval.config.plugins import load_plugins
 from cortex_eval.core import InputError, KeyPath, Problem, hide_password, is_secret, redact
@@ -60,7 +60,7 @@ def load_project(path: Path | None = None, *, keep_problems: bool = False) -> Pr
     if beside.is_file():
         document.include("metrics", read_document(beside, environment))
     model, problems = check_document(document)
-    problems += unset_variables(document, *ALWAYS_USED)
+    problems += unset_variables(document, *ALWAYS_USED) + wrong_fields(document, model)
     from_plugins = load_plugins(document, model.plugins, root)
     problems += from_plugins or unknown_scorers(document)  # what a plugin would have registered is not missed
     store, more = _store(document, model, root)
@@ -77,6 +77,11 @@ def load_project(path: Path | None = None, *, keep_problems: bool = False) -> Pr
         problems=tuple(problems),
         is_named=is_named,
     )
+
+
+def from_root(settings: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Settings with their relative paths starting at the project."""
+    return {key: root / value if isinstance(value, Path) else value for key, value in settings.items()}
 
 
 def all_problems(problems: Iterable[Problem]) -> InputError:

@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from cortex_eval.config.mistakes import OWN_KEYS
 from cortex_eval.config.model import ProjectModel
 from cortex_eval.core import Range
 
@@ -23,6 +24,7 @@ def project_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Cortex project file",
         **root,
+        "patternProperties": {f"^{OWN_KEYS}": {}},
         "$defs": definitions,
     }
 

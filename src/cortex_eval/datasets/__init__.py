@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from cortex_eval.datasets.csv_rows import RawRow, neutralised, restored
     from cortex_eval.datasets.draft import agreed_label
     from cortex_eval.datasets.files import CaseReader, CaseRow, cases_from, read_cases, read_rows
+    from cortex_eval.datasets.names import asking_columns, check_fields
     from cortex_eval.datasets.opening import Format, format_of, near_file
     from cortex_eval.datasets.problems import MAX_CELL_BYTES, MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS, shown_name
     from cortex_eval.datasets.select import QUICK_PER_CATEGORY, CaseFacts, Chosen, Facts, Selection, quick
@@ -37,9 +38,11 @@ __all__ = [
     "Validation",
     "VersionHash",
     "agreed_label",
+    "asking_columns",
     "atomic_file",
     "canonical_row",
     "cases_from",
+    "check_fields",
     "compare_datasets",
     "dataset_version",
     "format_of",
@@ -76,9 +79,11 @@ _HOMES = {
     "Validation": "validate",
     "VersionHash": "version",
     "agreed_label": "draft",
+    "asking_columns": "names",
     "atomic_file": "write",
     "canonical_row": "write",
     "cases_from": "files",
+    "check_fields": "names",
     "compare_datasets": "compare",
     "dataset_version": "version",
     "format_of": "opening",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from cortex_eval.datasets.problems import MAX_CELL_BYTES, MAX_COLUMNS, Problems,
 NEUTRALISED = re.compile(r"'+\s*[=+\-@\t\r]")
 """A cell that our own export kept from being taken for a formula."""
 _QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"')
+_SEPARATOR = re.compile(r"sep=([,;\t|])\s*")
 _PIECES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 
 
@@ -28,7 +30,13 @@ class RawRow(NamedTuple):
 def read_csv(path: Path, encoding: str | None, problems: Problems, *, delimiter: str = ",") -> Iterator[RawRow]:
     """The rows of a CSV file; rows of the wrong width and the like are left out and noted."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_BYTES))  # the module's own limit is 128 KiB
-    lines = _Lines(text_lines(path, encoding, problems))
+    text = text_lines(path, encoding, problems)
+    first = next(text, "")
+    if said := _SEPARATOR.fullmatch(first):  # a line that spreadsheets write for each other
+        first, delimiter = "\n", said[1]
+    elif delimiter == ",":
+        delimiter = _separator_of(first)
+    lines = _Lines(chain([first], text))
     rows = _rows(lines, delimiter, problems)
     columns = _header(next(rows, None), problems)
     for line, cells in rows:
@@ -36,6 +44,12 @@ def read_csv(path: Path, encoding: str | None, problems: Problems, *, delimiter:
             problems.add(f"the row has {len(cells)} cells, the header has {len(columns)}.", code="row_width", line=line)
         elif _fits(columns, cells, line, problems):
             yield RawRow(line, dict(zip(columns, map(restored, cells), strict=True)))
+
+
+def _separator_of(header: str) -> str:
+    """A comma, or what a header without commas has in its place: spreadsheets of many countries write semicolons."""
+    names = _QUOTED.sub("", header.partition("\r")[0])
+    return "," if "," in names else max(",;\t|", key=names.count)
 
 
 def restored(cell: str) -> str:
@@ -92,7 +106,7 @@ def _rows(lines: _Lines, delimiter: str, problems: Problems) -> Iterator[tuple[i
             continue
         if len(lines.held) > 1 and _bad_quote("".join(lines.held), delimiter) is not None:
             raise _unclosed(lines, delimiter, problems)
-        if cells:
+        if any(cells):
             yield lines.start, cells
 
 
@@ -127,7 +141,7 @@ def _bad_quote(text: str, delimiter: str) -> int | None:
     A quote that was never closed can meet the opening quote of a later cell and look closed. Then text follows it,
     or a quote turns up in a cell that has none around it: in a row of several lines that is taken for a mistake.
     """
-    plain_cell = re.compile(rf"[^{delimiter}\r\n]*")
+    plain_cell = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
     several_lines: int | None = None
     place = 0
     while place < len(text):

@@ -9,9 +9,11 @@ from cortex_eval.datasets import values
 from cortex_eval.datasets.draft import Draft
 from cortex_eval.datasets.problems import Mistake
 
+_BOTH_SIDES = (("speaker", "utterance"), ("role", "content"), ("from", "value"))
+
 
 def read_messages(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
-    """The last thing that the user says is played; what came before is history, what comes after is the answer."""
+    """The last thing that the user says is played; what came before is history, what comes after is expected."""
     said = values.messages(value, key)
     last = max((index for index, turn in enumerate(said) if "role" not in turn), default=None)
     if last is None:
@@ -21,15 +23,17 @@ def read_messages(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
     if last:
         draft.case["history"] = said[:last]
     answer = next((turn["text"] for turn in said[last + 1 :] if turn["role"] == "assistant" and turn["text"]), None)
-    draft.turns = [{**said[last], "expected": {"answer": answer}} if answer else said[last]]
+    expected: dict[str, Any] = {"answer": answer} if answer else {}  # Any: JSON
+    calls = [each["tool_calls"] for each in value[last + 1 :] if isinstance(each.get("tool_calls"), list)]
+    if any(calls):
+        expected["tools"] = values.tools([call for each in calls for call in each], f"{key}.tool_calls")
+    draft.turns = [{**said[last], "expected": expected} if expected else said[last]]
 
 
 def is_dialogue(turns: Sequence[Any]) -> bool:  # Any: JSON
-    """Whether these are turns of both sides: {speaker, utterance} or {role, content}."""
+    """Whether these are turns of both sides: {speaker, utterance}, {role, content} or {from, value}."""
     return all(
-        isinstance(turn, Mapping)
-        and (("speaker" in turn and "utterance" in turn) or ("role" in turn and "content" in turn))
-        for turn in turns
+        isinstance(turn, Mapping) and any(one in turn and other in turn for one, other in _BOTH_SIDES) for turn in turns
     )
 
 
@@ -53,8 +57,9 @@ def read_dialogue(draft: Draft, key: str, turns: Sequence[Mapping[str, Any]]) ->
 
 
 def _message(turn: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
-    if "role" in turn:
-        return {"role": turn["role"], "content": turn["content"]}
+    if "speaker" not in turn:
+        who, what = ("role", "content") if "role" in turn else ("from", "value")
+        return {"role": turn[who], "content": turn[what]}
     speaker = turn["speaker"]
     is_system = isinstance(speaker, str) and speaker.casefold() == "system"  # the system that answers, not a prompt
     return {"role": "assistant" if is_system else speaker, "content": turn["utterance"]}

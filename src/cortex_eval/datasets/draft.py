@@ -10,6 +10,8 @@ from typing import Any
 from cortex_eval.datasets.problems import Mistake, quoted
 
 _SEPARATORS = re.compile(r"[\s_\-/+]+")
+NO_TOOL = "none"
+"""The expected tool of a case in which none may be called."""
 _LAST_TURN = ("requires_context", "attachments")
 
 
@@ -36,6 +38,9 @@ class Draft:
             self._share_answers()
         if self.expert_columns or "experts" in case:
             self._agree()
+        if self.expected.get("tools") == []:  # no call is the right one
+            del self.expected["tools"]
+            self.expected.setdefault("tool", NO_TOOL)
         if self.expected:
             last["expected"] = {**last.get("expected", {}), **self.expected}
         for name in _LAST_TURN:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from cortex_eval.core import Case, Problem, case_from_json, to_json
+from cortex_eval.core import Case, Problem, case_from_json, content_id, read_back, to_json
 from cortex_eval.datasets.attached import pin_attachments
 from cortex_eval.datasets.csv_rows import RawRow, read_csv
 from cortex_eval.datasets.json_rows import check_sizes, read_json, read_jsonl
@@ -19,7 +19,7 @@ from cortex_eval.datasets.parquet_rows import read_parquet
 from cortex_eval.datasets.problems import MAX_DEPTH, MAX_ROWS, Mistake, Problems, UnreadableError, quoted
 from cortex_eval.datasets.shape import Shapes
 from cortex_eval.datasets.strict_json import check_numbers, depth
-from cortex_eval.datasets.version import VersionHash, content_id
+from cortex_eval.datasets.version import VersionHash
 from cortex_eval.datasets.yaml_rows import read_yaml
 
 _STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
@@ -91,10 +91,16 @@ class CaseReader:
     def notes(self) -> tuple[str, ...]:
         """What is not wrong and yet may not be meant: names that are nearly known; complete once all is read."""
         begin = f"{self._problems.file}: the" if self._problems.file else "The"
-        return tuple(
+        nearly = (
             f"{begin} column {quoted(column)} is not known and is kept as metadata. Did you mean {near!r}?"
             for column, near in self._shapes.misspelt().items()
         )
+        return (*self._problems.notes, *nearly)
+
+    @property
+    def maybe_answer(self) -> str | None:
+        """A column that is only kept and that holds good answers in some files; complete once all is read."""
+        return self._shapes.maybe_answer()
 
     @property
     def version(self) -> str:
@@ -199,7 +205,12 @@ class CaseReader:
         return canonical
 
     def _borrows_id(self, raw: RawRow) -> bool:
-        return not isinstance(raw, _GivenCase) and self._shapes.borrows_id(raw.values)
+        """Whether an id is one that nobody gave this case alone."""
+        if isinstance(raw, _GivenCase):
+            case = raw.values["case"]
+            assert isinstance(case, Case)
+            return case.id == case.content_id
+        return self._shapes.borrows_id(raw.values)
 
     def _free_id(self, first: str) -> str:
         free, count = first, 1
@@ -218,7 +229,7 @@ class CaseReader:
         count = len(self._twice)
         message = (
             f"{count} {'id is' if count == 1 else 'ids are'} there more than once: {told}{'; …' if count > 5 else ''}. "
-            "Give each case an id of its own, or leave the ids out."
+            f"Give each case an id of its own, or leave the ids out{self._shapes.how_to_leave_ids_out()}."
         )
         self._problems.add(message, code="duplicate_id", line=next(iter(self._twice.values()))[1], field="id")
 
@@ -227,12 +238,19 @@ class _GivenCase(RawRow):
     """A case that Python handed over ready-made."""
 
     def canonical(self, problems: Problems) -> dict[str, Any] | None:  # Any: a case in canonical fields
-        case = self.values["case"]
-        assert isinstance(case, Case)
-        before = len(problems)
+        given, before = self.values["case"], len(problems)
+        assert isinstance(given, Case)
+        try:
+            case, _ = read_back(Case, given)
+        except (TypeError, ValueError, RecursionError) as error:
+            message = f"case {quoted(given.id)} cannot be stored: {error}."
+            problems.add(message, code="wrong_value", line=self.line)
+            return None
         for index, turn in enumerate(case.turns):
             if not turn.text.strip():
                 problems.add(f"case {quoted(case.id)}: turn {index + 1} is blank.", code="empty_input", line=self.line)
+        if not case.id.strip():
+            problems.add(f"row {self.line} is a case without an id.", code="wrong_value", line=self.line, field="id")
         if not case.turns:
             problems.add(f"case {quoted(case.id)} has no turns.", code="empty_input", line=self.line)
         if case.tier is not None and not 1 <= case.tier <= 5:
@@ -309,6 +327,8 @@ def _given_rows(rows: Iterable[Mapping[str, Any] | Case], problems: Problems) ->
             if not isinstance(row, Mapping):
                 raise Mistake(f"row {number} is a Case or a dictionary, not {quoted(row)}.", code="wrong_value")
             held = dict(row)
+            if (odd := next((key for key in held if not isinstance(key, str)), "")) != "":
+                raise Mistake(f"row {number} has the key {quoted(odd)}, which is not text.", code="wrong_value")
             if depth(held) > MAX_DEPTH:
                 raise Mistake(f"row {number} is nested more than {MAX_DEPTH} deep.", code="too_deep")
             check_numbers(held)

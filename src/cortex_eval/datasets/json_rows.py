@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from cortex_eval.datasets.csv_rows import RawRow
+from cortex_eval.datasets.foreign import squad_rows
 from cortex_eval.datasets.names import ASKING
 from cortex_eval.datasets.opening import text_lines, whole_text
 from cortex_eval.datasets.problems import MAX_CELL_BYTES, Mistake, Problems, is_too_long, quoted
+from cortex_eval.datasets.promptfoo import ONLY_TESTS, is_configuration, why_no_dataset
 from cortex_eval.datasets.strict_json import decode, decode_from
 
-CASE_LISTS = ("cases", "test_cases", "examples", "data", "rows")
+CASE_LISTS = ("cases", "test_cases", "tests", "goldens", "examples", "data", "rows")
 """Keys of a JSON object that hold the cases themselves; any other key names a category or a split."""
 _SPLIT = re.compile(r"(?:\w+_)?(?:train|training|val|valid|validation|dev|test)")
 _CATEGORIES = {"edge_case": "edge_cases"}
+_NOT_LINES = "a JSONL file has one object in each line, and here begins a list, or more than one line. Name it .json."
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -26,11 +29,15 @@ def read_jsonl(path: Path, encoding: str | None, problems: Problems) -> Iterator
     for line, text in enumerate(text_lines(path, encoding, problems), start=1):
         try:
             row = decode(text)
+            if line == 1 and type(row) is list:
+                raise problems.stop(_NOT_LINES, code="invalid_json", line=line)
             if type(row) is not dict:
                 raise Mistake(f'a row is an object such as {{"input": …}}, not {quoted(row)}.', code="wrong_value")
             if len(text) > MAX_CELL_BYTES // 4:
                 check_sizes(row)
         except JSONDecodeError as error:
+            if line == 1 and (text.strip() == "{" or text.startswith("[")):
+                raise problems.stop(_NOT_LINES, code="invalid_json", line=line) from error
             if text.strip():
                 problems.add(_spoken(error, text), code="invalid_json", line=line)
         except Mistake as mistake:
@@ -63,6 +70,7 @@ def _document(text: str, problems: Problems) -> Iterator[RawRow]:
     value, _ = decode_from(text, walk.place)
     if not isinstance(value, dict):
         raise Mistake(f"a dataset is a list of cases, not {quoted(value)}.", code="wrong_value")
+    check_configuration(value, problems)
     # Once more, now that its keys are known, for the line of every case.
     chosen = {} if is_one_case(value) else chosen_lists(value)
     for key in walk.named_values():
@@ -74,6 +82,14 @@ def _document(text: str, problems: Problems) -> Iterator[RawRow]:
     walk.must_be_over()
     if is_one_case(value):
         yield from as_row(1, value, problems)
+
+
+def check_configuration(document: dict[str, Any], problems: Problems) -> None:  # Any: JSON
+    """A whole evaluation of promptfoo is read for its tests, which is noted; one without them is a mistake."""
+    if is_configuration(document):
+        if why := why_no_dataset(document):
+            raise Mistake(why, code="not_a_dataset")
+        problems.notes.append(ONLY_TESTS)
 
 
 def is_one_case(document: dict[str, Any]) -> bool:  # Any: JSON
@@ -113,7 +129,10 @@ def as_row(line: int, value: object, problems: Problems, heading: str | None = N
     for name, word in said.items():
         if value.get(name) is None:
             value[name] = word
-    yield RawRow(line, value)
+    if isinstance(value.get("paragraphs"), list):
+        yield from (RawRow(line, row) for row in squad_rows(value))
+    else:
+        yield RawRow(line, value)
 
 
 def check_sizes(value: object) -> None:
@@ -218,4 +237,11 @@ def _said_by(key: str) -> dict[str, str]:
 
 def _spoken(error: JSONDecodeError, text: str) -> str:
     around = text[max(0, error.pos - 15) : error.pos + 15].strip()
-    return f"this is not valid JSON: {error.msg} at column {error.colno}, near {quoted(around)}."
+    before, after = text[: error.pos].rstrip(), text[error.pos :].lstrip()
+    if before.endswith(",") and after[:1] in ("}", "]"):
+        reason = "a comma before a closing bracket"
+    elif error.msg == "Extra data" and after.rstrip() == ",":
+        reason = "a comma after the last bracket"
+    else:
+        reason = error.msg.removesuffix(" at")
+    return f"this is not valid JSON: {reason} at column {error.colno}, near {quoted(around)}."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 
 from cortex_eval.core import InputError, Problem, did_you_mean
 from cortex_eval.datasets.problems import quoted
@@ -11,14 +12,17 @@ from cortex_eval.datasets.problems import quoted
 ALSO_READ: dict[str, tuple[str, ...]] = {
     "id": ("case_id", "test_id", "qid", "prompt_id", "dialogue_id"),
     "turns": (),
-    "messages": (),
-    "input": ("question", "query", "scenario", "user_input", "prompt", "inputs", "text"),
+    "messages": ("conversations", "conversation"),
+    "input": ("question", "query", "scenario", "user_input", "prompt", "inputs", "instruction", "text"),
     "expected": (),
     "expected.answer": (
         "ground_truth",
+        "ground_truths",
         "idealOutput",
         "ideal_output",
         "expected_output",
+        "expectedOutput",
+        "expected_response",
         "expected_answer",
         "reference",
         "ideal",
@@ -26,20 +30,20 @@ ALSO_READ: dict[str, tuple[str, ...]] = {
         "target",
         "answer",
     ),
-    "expected.answers": ("expected_answers",),
+    "expected.answers": ("expected_answers", "answers"),
     "expected.intent": ("expected_intent", "intent"),
     "expected.entities": ("expected_entities", "entities"),
     "expected.tool": ("expected_tool",),
-    "expected.tools": ("expected_tools",),
+    "expected.tools": ("expected_tools", "reference_tool_calls"),
     "expected.label": ("ground_truth_prakriti", "expected_label", "label"),
-    "expected.checklist": ("expected_checklist", "checklist"),
+    "expected.checklist": ("expected_checklist", "checklist", "expected_facts"),
     "expected.rubric": ("expected_rubric", "rubric", "rubrics"),
     "experts": (),
     "is_disputed": (),
     "requires_context": (),
     "history": (),
     "context": (),
-    "passages": ("retrieved_contexts", "retrieval_context", "contexts"),
+    "passages": ("retrieved_contexts", "retrieval_context", "retrievalContext", "contexts"),
     "category": ("query_type",),
     "tier": ("complexity_level",),
     "language": (),
@@ -57,13 +61,37 @@ ALSO_READ: dict[str, tuple[str, ...]] = {
 CANONICAL: dict[str, str] = {name: field for field, others in ALSO_READ.items() for name in (field, *others)}
 """Any known name → its canonical field."""
 
+
+def canonical(column: str) -> str:
+    """The field that a column means, also when it is written as a heading (`Ground Truth`, `QUESTION`); "" if none."""
+    return CANONICAL.get(column) or CANONICAL.get(_plain(column), "")
+
+
+def asking_columns(columns: Iterable[str]) -> list[str]:
+    """Those that hold the question by their names, the likeliest first."""
+    return sorted((each for each in columns if canonical(each) == "input"), key=rank)
+
+
+def is_borrowed_id(column: str) -> bool:
+    """Whether a column holds ids that several cases may share."""
+    return _plain(column) in BORROWED_IDS
+
+
+def rank(column: str) -> tuple[int, bool]:
+    """The order among the names of one field: the canonical one first, one that is written as a heading after it."""
+    return RANK.get(column, RANK.get(_plain(column), len(RANK))), column not in RANK
+
+
 RANK: dict[str, int] = {name: rank for rank, name in enumerate(CANONICAL)}
 
 BORROWED_IDS = ("qid", "prompt_id", "dialogue_id")
 """Ids of questions, prompts and dialogues: several cases may share one, unlike `id` and `case_id`."""
 
-ASKING: tuple[str, ...] = ("turns", "messages", "input", *ALSO_READ["input"])
+ASKING: tuple[str, ...] = ("turns", "messages", *ALSO_READ["messages"], "input", *ALSO_READ["input"])
 """One of these must be there: what the user says."""
+
+MAYBE_ANSWERS = ("completion", "response", "output", "chosen", "golden_answer", "correct_answer", "reference_answer")
+"""Columns that hold a good answer in some files and the reply of a system in others: nobody can tell from the name."""
 
 REAL_WORDS = frozenset({"content", "contents", "idea", "inference", "preference", "sources"})
 """Names that come near to a known one and mean something else."""
@@ -86,6 +114,7 @@ ROLES: dict[str, str] = {
     "system": "system",
     "developer": "system",
     "assistant": "assistant",
+    "gpt": "assistant",
     "ai": "assistant",
     "bot": "assistant",
     "model": "assistant",
@@ -95,17 +124,31 @@ ROLES: dict[str, str] = {
 
 
 def check_fields(fields: Mapping[str, str]) -> dict[str, str]:
-    """The mapping of canonical fields to columns that a project file states; an unknown field is an InputError."""
-    for field, column in fields.items():
-        if field not in ALSO_READ and not field.startswith("metadata."):
-            raise InputError(
-                Problem(message=f"fields has no {field!r}. {did_you_mean(field, ALSO_READ)}", field=f"fields.{field}")
-            )
-        if not isinstance(column, str) or not column:
-            raise InputError(
-                Problem(message=f"fields.{field} names a column, not {quoted(column)}.", field=f"fields.{field}")
-            )
-    return dict(fields)
+    """The mapping of canonical fields to columns that somebody states, in any of the names of a field.
+
+    An unknown field, or one that is named twice, is an InputError.
+    """
+    found: dict[str, str] = {}
+    for name, column in fields.items():
+        field = name if str(name).startswith("metadata.") else canonical(str(name))
+        if not field:
+            message = f"fields has no {name!r}. {_meant(str(name), column)}"
+        elif not isinstance(column, str) or not column:
+            message = f"fields.{name} names a column, not {quoted(column)}."
+        elif field in found:
+            message = f"fields names {field} twice, as {found[field]!r} and as {column!r}."
+        else:
+            found[field] = column
+            continue
+        raise InputError(Problem(message=message, field=f"fields.{name}"))
+    return found
+
+
+def _meant(name: str, column: object) -> str:
+    """What may be meant by an unknown field and its column."""
+    if isinstance(column, str) and canonical(column):
+        return f"The field comes first, then its column: fields: {{{column}: {name}}}."
+    return offer(_plain(name), tuple(CANONICAL)) or did_you_mean(name, ALSO_READ)
 
 
 def offer(column: str, columns: Sequence[str]) -> str:
@@ -116,23 +159,30 @@ def offer(column: str, columns: Sequence[str]) -> str:
 
 def nearest_asking(keys: Sequence[str]) -> tuple[str, str] | None:
     """The key that comes nearest to a name of the input, and that name."""
-    pairs = [(SequenceMatcher(None, key.casefold(), name).ratio(), key, name) for key in keys for name in ASKING]
-    best = max(pairs, default=(0.0, "", ""))
-    return (best[1], best[2]) if best[0] >= 0.6 else None
+    unknown = [key for key in keys if not canonical(key)]
+    for key in unknown:
+        near = _near(key)
+        if near in ASKING:
+            return key, near
+    words = ((key, name) for key in unknown for name in ASKING if name in re.split(r"[^a-z]+", _plain(key)))
+    return next(words, None)
 
 
-def nothing_asks(keys: Sequence[str], named: str | None) -> str:
-    """What to say of a row in which nothing holds the input; `named` is the column that was to hold it."""
+def nothing_asks(keys: Sequence[str], named: str | None, *, inside: str | None = None) -> str:
+    """What to say of a row in which nothing holds the input; `named` is the column that was to hold it.
+
+    `inside` is a place in an object that may hold it.
+    """
     found = ", ".join(quoted(key, 40) for key in keys[:20]) + (", …" if len(keys) > 20 else "")
     if named is not None:
         return f"fields names {named!r} for the input, which is not there. Found: {found}. {offer(named, keys)}"
-    if len(keys) == 1 and any(mark in keys[0] for mark in ";\t|"):
-        return f"there is only the column {found}: the cells must be separated by commas."
+    if len(keys) == 1 and "," in keys[0]:
+        return f"there is only the column {found}: the cells must be separated by tabs, or the file be named .csv."
     near = nearest_asking(keys)
     hint = f"Did you mean {near[1]!r} by {near[0]!r}? " if near else ""
     return (
         f"no field holds the input (such as input, question or query). Found: {found}. {hint}"
-        f"Rename it, or name it: fields: {{input: {near[0] if near else 'your_column'}}}."
+        f"Rename it, or name it: fields: {{input: {near[0] if near else inside or 'your_column'}}}."
     )
 
 
@@ -156,13 +206,13 @@ def nearly_known(rows: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 def _meanings(field: str) -> set[str]:
     """The fields that hold the same: the block that it may stand in, and for the input whole conversations."""
-    return {field, field.partition(".")[0], *(ASKING[:3] if field in ASKING else ())}
+    return {field, field.partition(".")[0], *(("turns", "messages", "input") if field in ASKING else ())}
 
 
 def _near(column: str) -> str | None:
     """The known name that a column is within one or two slips of, if there is one."""
     plain = _plain(column)
-    if column in CANONICAL or len(plain) <= 3 or plain in REAL_WORDS or any(each.isdigit() for each in plain):
+    if canonical(column) or len(plain) <= 3 or plain in REAL_WORDS or any(each.isdigit() for each in plain):
         return None
     # In a short name two other letters make another word: level is not label.
     slips = {

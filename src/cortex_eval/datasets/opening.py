@@ -52,7 +52,8 @@ def format_of(path: Path) -> Format:
         return SUFFIXES[path.suffix.casefold()]
     except KeyError:
         known = ", ".join(SUFFIXES)
-        message = f"{path.name}: the ending {path.suffix or '(none)'!r} is not one of a dataset. Known: {known}."
+        ending = f"the ending {path.suffix!r}" if path.suffix else "a name without an ending"
+        message = f"{ending} is not one of a dataset. Known: {known}.{near_file(path)}"
         raise InputError(Problem(message=message, file=str(path), code="wrong_type")) from None
 
 
@@ -115,6 +116,8 @@ def _encoding_of(path: Path, stated: str | None) -> str:
     with path.open("rb") as file:
         head = file.read(4)
     marked = next((name for mark, name in _BOMS if head.startswith(mark)), None)
+    if marked is None and len(head) == 4 and stated is None and head.count(0) == 2:  # no text in UTF-8 begins like this
+        marked = "utf-16-le" if head[1] == head[3] == 0 else "utf-16-be" if head[0] == head[2] == 0 else None
     if stated is None:
         return marked or "utf-8"
     try:

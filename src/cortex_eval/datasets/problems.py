@@ -42,6 +42,8 @@ class Problems:
         self.file = file
         self.found: list[Problem] = []
         self.more = 0
+        self.notes: list[str] = []
+        """What the author should know, though it is no mistake."""
         self._repeats: dict[Hashable, list[int]] = {}
 
     def __len__(self) -> int:

@@ -12,17 +12,30 @@ from cortex_eval.core import did_you_mean
 from cortex_eval.datasets import values
 from cortex_eval.datasets.dialogue import is_dialogue, read_dialogue, read_messages
 from cortex_eval.datasets.draft import Draft
+from cortex_eval.datasets.foreign import TO_OPEN, asking_inside, opened
 from cortex_eval.datasets.names import (
     ALSO_READ,
-    BORROWED_IDS,
-    CANONICAL,
+    MAYBE_ANSWERS,
     RANK,
+    canonical,
     check_fields,
+    is_borrowed_id,
     nearly_known,
     nothing_asks,
     offer,
+    rank,
 )
 from cortex_eval.datasets.problems import MAX_COLUMNS, Mistake, Problems, quoted
+from cortex_eval.datasets.putting import (
+    put_answer,
+    put_answers,
+    put_choice,
+    put_context,
+    put_expert,
+    put_mapping,
+    put_passages,
+    put_tier,
+)
 
 _MAX_PLANS = 1000
 _EXPERT = re.compile(r"expert_(\d+)")
@@ -31,7 +44,6 @@ _STRUCTURED: dict[str, values.Read] = {
     "expected.tools": values.tools,
     "expected.checklist": values.texts,
     "expected.rubric": values.rubric,
-    "expected.answers": values.texts,
     "experts": values.labels,
     "tags": values.words,
     "history": values.messages,
@@ -62,6 +74,8 @@ class Plan(NamedTuple):
     steps: tuple[Step, ...]
     asks: frozenset[str]
     """The keys that may hold what the user says."""
+    boxes: tuple[str, ...]
+    """The keys for which a row has to be opened first."""
 
 
 class Shapes:
@@ -69,6 +83,7 @@ class Shapes:
 
     def __init__(self, *, fields: Mapping[str, str] | None = None, cells: bool = False, of_turns: bool = False) -> None:
         self._fields = check_fields(fields or {})
+        self._columns = frozenset(self._fields.values())
         self._cells = cells
         """The rows hold cells: lists and objects come as JSON text."""
         self._of_turns = of_turns
@@ -83,9 +98,9 @@ class Shapes:
             message = f"the row has {len(row)} fields; at most {MAX_COLUMNS} are read."
             problems.add(message, code="too_large", line=line)
             return None
-        plan = self.plan(tuple(row))
+        row, plan = self._opened(row)
         if not plan.asks:
-            self._nothing_asks(tuple(row), line, problems)
+            self._nothing_asks(row, line, problems)
             return None
         draft = Draft()
         before = len(problems)
@@ -111,8 +126,9 @@ class Shapes:
     def own_id(self, row: Mapping[str, Any]) -> str | None:  # Any: JSON
         """The id that the authors of a row gave it, whatever else is wrong with the row."""
         draft = Draft()
-        for key, put in self.plan(tuple(row)).steps:
-            if put is _put_id and key not in BORROWED_IDS and row[key] not in (None, ""):
+        row, plan = self._opened(row)
+        for key, put in plan.steps:
+            if put is _put_id and not is_borrowed_id(key) and row[key] not in (None, ""):
                 with suppress(Mistake):  # told already
                     put(draft, key, row[key])
         found: str | None = draft.case.get("id")
@@ -120,7 +136,13 @@ class Shapes:
 
     def borrows_id(self, row: Mapping[str, Any]) -> bool:  # Any: JSON
         """Whether the id of a row is one that its authors did not mean for single cases."""
-        return next(key for key, put in self.plan(tuple(row)).steps if put is _put_id) in BORROWED_IDS
+        return is_borrowed_id(next(key for key, put in self._opened(row)[1].steps if put is _put_id))
+
+    def how_to_leave_ids_out(self) -> str:
+        """The mapping that keeps the column of the ids from being taken for one, if there is such a column."""
+        steps = (step for plan in self._plans.values() for step in plan.steps)
+        column = next((step.key for step in steps if step.put is _put_id), None)
+        return f", with fields: {{metadata.{column}: {column}}}" if column else ""
 
     def check_fields_found(self, problems: Problems) -> None:
         """Every column that `fields` names was in some row; to be asked at the end."""
@@ -135,6 +157,11 @@ class Shapes:
         mapped = {column: field for field, column in self._fields.items()}
         return nearly_known({key: self._role(key, keys, mapped) for key in keys} for keys in self._plans)
 
+    def maybe_answer(self) -> str | None:
+        """A column that is kept as metadata and may hold the good answers; to be asked at the end."""
+        columns = {key for keys in self._plans for key in keys}
+        return next((name for name in MAYBE_ANSWERS if name in columns - self._columns), None)
+
     def plan(self, keys: tuple[str, ...]) -> Plan:
         """How rows with these keys are read."""
         plan = self._plans.get(keys)
@@ -144,33 +171,50 @@ class Shapes:
                 self._plans[keys] = plan
         return plan
 
+    def _opened(self, row: Mapping[str, Any]) -> tuple[Mapping[str, Any], Plan]:  # Any: JSON
+        """The row with the columns that lie in its boxes, and how it is read."""
+        plan = self._plans.get(tuple(row))
+        if plan is not None:
+            for key in plan.boxes:
+                if isinstance(row[key], dict) or key == "instruction":
+                    break
+            else:
+                return row, plan
+        row = opened(row, self._columns)
+        return row, self.plan(tuple(row))
+
     def _made_plan(self, keys: tuple[str, ...]) -> Plan:
         mapped = {column: field for field, column in self._fields.items()}
         self._found.update(mapped.keys() & set(keys))
         roles = [(key, self._role(key, keys, mapped)) for key in keys]
         # What fields names comes first; then the canonical name before the other names of a field.
-        roles.sort(key=lambda pair: (pair[0] not in mapped, RANK.get(pair[1], len(RANK)), RANK.get(pair[0], len(RANK))))
+        roles.sort(key=lambda pair: (pair[0] not in mapped, RANK.get(pair[1], len(RANK)), rank(pair[0])))
         steps = tuple(Step(key, _put(role, key, self._cells)) for key, role in roles)
-        return Plan(steps, frozenset(key for key, role in roles if role in ("turns", "messages", "input")))
+        asks = frozenset(key for key, role in roles if role in ("turns", "messages", "input"))
+        has_paths = any("." in column for column in self._columns)
+        return Plan(steps, asks, keys if has_paths else tuple(key for key in keys if key in TO_OPEN))
 
     def _role(self, key: str, keys: tuple[str, ...], mapped: Mapping[str, str]) -> str:
         if key in mapped:
             return mapped[key]
-        field = CANONICAL.get(key, "")
+        field = canonical(key)
         if field in self._fields or (key == "tags" and "tokens" in keys):  # tags beside tokens: one per word
             return "metadata.*"
         if self._of_turns and field not in _OF_A_TURN and not field.startswith("expected"):
             return "metadata.*"
+        if field == "expected.answer" and "choices" in keys:
+            return "expected.choice"
         if field:
             return field
         if _EXPERT.fullmatch(key):
             return "experts.*"
         return key if key.startswith("metadata.") else "metadata.*"
 
-    def _nothing_asks(self, keys: tuple[str, ...], line: int | None, problems: Problems) -> None:
+    def _nothing_asks(self, row: Mapping[str, Any], line: int | None, problems: Problems) -> None:  # Any: JSON
+        keys = tuple(row)
         if problems.is_repeated(("missing", keys)):
             return
-        message = nothing_asks(keys, self._fields.get("input"))
+        message = nothing_asks(keys, self._fields.get("input"), inside=asking_inside(row))
         problems.add(message, code="missing_column", line=1 if self._cells else line, field="input")
 
 
@@ -207,7 +251,7 @@ def _put_expected(name: str, read: values.Read) -> Put:
             draft.metadata[key] = value
             return
         held = read(value, key)
-        if held is not None and held != []:
+        if held is not None and (held != [] or name == "tools"):
             draft.expected[name] = held
 
     return put
@@ -277,7 +321,7 @@ def _turn(draft: Draft, place: str, value: Any) -> dict[str, Any]:  # Any: JSON
 
 def _put_expectation(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
     if not isinstance(value, Mapping):
-        _put_answer(draft, key, value)
+        put_answer(draft, key, value)
         return
     for name, held in value.items():
         field = f"{key}.{name}"
@@ -292,79 +336,12 @@ def _put_expectation(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
             draft.metadata[field] = held
 
 
-def _put_answer(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
-    if "answer" in draft.expected or draft.answers:
-        draft.metadata[key] = value
-    elif type(value) is str:
-        if not value.isspace():
-            draft.expected["answer"] = value
-    elif isinstance(value, list | tuple):
-        draft.answers = values.texts(value, key)
-    elif key == "ideal_completions_data" and isinstance(value, Mapping):
-        _put_ideal_completion(draft, key, value)
-    else:
-        raise values.wrong(key, "text or a list of texts", value)
-
-
-def _put_ideal_completion(draft: Draft, key: str, value: Mapping[str, Any]) -> None:  # Any: JSON
-    rest = {name: held for name, held in value.items() if name != "ideal_completion" and held not in (None, [], "")}
-    if rest:
-        draft.metadata[key] = rest
-    answer = value.get("ideal_completion")
-    if answer is not None:
-        draft.expected["answer"] = values.text(answer, f"{key}.ideal_completion")
-
-
-def _put_context(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
-    if isinstance(value, Mapping):
-        if value:
-            draft.case["context"] = values.mapping(value, key)
-    else:
-        _put_passages(draft, key, value)
-
-
-def _put_passages(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
-    passages = values.texts(value, key)
-    if "passages" in draft.case:
-        draft.metadata[key] = value
-    elif passages:
-        draft.case["passages"] = passages
-
-
-def _put_tier(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
-    if "tier" in draft.case:
-        draft.metadata[key] = value
-        return
-    if key != "tier" and isinstance(value, str) and not values.is_tier(value):
-        draft.metadata[key] = value  # a scale of its own
-        return
-    tier = values.tier(value, key)
-    if tier is not None:
-        draft.case["tier"] = tier
-        if isinstance(value, str) and not value.strip().isdecimal():
-            draft.metadata[key] = value  # the word itself is kept
-
-
-def _put_expert(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
-    number = int(key.rpartition("_")[2])
-    label = values.name(value, key)
-    if label is not None:
-        draft.expert_columns[number] = label
-
-
-def _put_mapping(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
-    if isinstance(value, Mapping):
-        draft.metadata.update(values.mapping(value, key))
-    else:
-        draft.metadata[key] = value
-
-
 def _in_cell(put: Put) -> Put:
     def put_cell(draft: Draft, key: str, value: Any) -> None:  # Any: JSON
         try:
             held = values.json_cell(value, key)
         except Mistake:
-            if key not in ("context", *ALSO_READ["passages"], "passages", "expected"):
+            if canonical(key) not in ("context", "passages", "expected"):
                 raise
             held = value  # a passage may well begin with a bracket
         put(draft, key, held)
@@ -379,14 +356,16 @@ _SPECIAL: dict[str, Put] = {
     "messages": _put_messages,
     "turns": _put_turns,
     "expected": _put_expectation,
-    "expected.answer": _put_answer,
-    "context": _put_context,
-    "passages": _put_passages,
-    "tier": _put_tier,
-    "experts.*": _put_expert,
-    "metadata": _put_mapping,
+    "expected.answer": put_answer,
+    "expected.answers": put_answers,
+    "expected.choice": put_choice,
+    "context": put_context,
+    "passages": put_passages,
+    "tier": put_tier,
+    "experts.*": put_expert,
+    "metadata": put_mapping,
 }
-_JSON_CELLS = {"messages", "turns", "expected", "context", "passages", "metadata"}
+_JSON_CELLS = {"messages", "turns", "expected", "expected.answers", "context", "passages", "metadata"}
 _EXPECTATION: dict[str, Put] = {
     field.removeprefix("expected."): _put(field, field, cells=False)
     for field in ALSO_READ

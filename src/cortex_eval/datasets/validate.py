@@ -72,8 +72,15 @@ def validate_cases(reader: CaseReader) -> Validation:
             expects = expects or (b'"expected":' in row.json and _says_what_is_expected(row.case))
     except InputError as error:
         return Validation(ok=False, cases=0, version=None, problems=error.problems, notes=reader.notes)
-    notes = reader.notes if expects else (*reader.notes, NOTHING_EXPECTED_ANYWHERE)
+    notes = reader.notes if expects else (*reader.notes, _nothing_expected(reader.maybe_answer))
     return Validation(ok=True, cases=reader.cases, version=reader.version, notes=notes)
+
+
+def _nothing_expected(maybe_answer: str | None) -> str:
+    if maybe_answer is None:
+        return NOTHING_EXPECTED_ANYWHERE
+    advice = f"fields: {{expected.answer: {maybe_answer}}}"
+    return f"{NOTHING_EXPECTED_ANYWHERE} If {maybe_answer!r} holds good answers, and no system's replies: {advice}."
 
 
 def _says_what_is_expected(case: Case) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from json import JSONDecodeError
 from typing import Any
 
-from cortex_eval.core import did_you_mean
+from cortex_eval.core import did_you_mean, unboxed
 from cortex_eval.datasets.attached import media_type_of
 from cortex_eval.datasets.names import ROLES, TIERS
 from cortex_eval.datasets.problems import Mistake, quoted
@@ -33,11 +33,31 @@ def name(value: Any, field: str) -> str | None:
     """A word such as a category; a number is read as its digits."""
     if type(value) is str:
         return value if value and not value.isspace() else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise wrong(field, "text", value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a column of numbers with gaps comes as 1.0, 2.0, …
     return str(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def answers(value: Any, field: str) -> list[str] | None:
+    """Good answers: a list of texts, of `{text}`, or `{text: [...]}`; None when the object holds something else."""
+    if isinstance(value, Mapping):
+        value = value.get("text")
+        if not isinstance(value, list | tuple):
+            return None
+    elif isinstance(value, list | tuple) and value and all(isinstance(each, Mapping) for each in value):
+        value = [each.get("text") for each in value]
+        if not all(isinstance(each, str) for each in value):
+            return None
+    else:
+        return texts(value, field)
+    return list(dict.fromkeys(texts(value, field)))  # people who marked the same words
 
 
 def flag(value: Any, field: str) -> bool:
@@ -133,12 +153,11 @@ def tools(value: Any, field: str) -> list[dict[str, Any]]:  # Any: JSON
         if isinstance(each, str) and each:
             calls.append({"name": each})
             continue
-        call = mapping(each, place)
-        if not isinstance(call.get("name"), str) or not call["name"]:
-            raise wrong(f"{place}.name", "the name of a tool", call.get("name"))
-        arguments = call.get("arguments")
+        name, arguments = unboxed(mapping(each, place))
+        if not isinstance(name, str) or not name:
+            raise wrong(f"{place}.name", "the name of a tool", name)
         kept = {} if arguments is None else {"arguments": mapping(arguments, f"{place}.arguments")}
-        calls.append({"name": call["name"], **kept})
+        calls.append({"name": name, **kept})
     return calls
 
 
@@ -169,13 +188,13 @@ def messages(value: Any, field: str) -> list[dict[str, Any]]:  # Any: JSON
     for index, each in enumerate(_sequence(value, field, "a list of messages")):
         place = f"{field}[{index}]"
         message = mapping(each, place)
-        word = message.get("role", "user")
+        word = _first(message, "role", "from", "type") or "user"
         role = ROLES.get(word.casefold()) if isinstance(word, str) else None
         if role is None:
             raise Mistake(
                 f"{place}.role {quoted(word)} is not known. {did_you_mean(str(word), ROLES)}", field=f"{place}.role"
             )
-        content = _content(message.get("content", message.get("text")), f"{place}.content")
+        content = _content(_first(message, "content", "value", "text"), f"{place}.content")
         said.append({"text": content} if role == "user" else {"text": content, "role": role})
     return said
 
@@ -220,6 +239,10 @@ def json_cell(value: Any, field: str) -> Any:  # Any: see Read
             field=field,
             code="invalid_json",
         ) from None
+
+
+def _first(message: Mapping[str, Any], *names: str) -> Any:  # Any: JSON
+    return next((message[name] for name in names if name in message), None)
 
 
 def _content(value: Any, field: str) -> str:

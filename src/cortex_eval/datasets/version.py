@@ -31,8 +31,3 @@ def dataset_version(cases: Iterable[Case]) -> str:
     for case in cases:
         version.add(to_json(case.at(0), sort_keys=True))
     return version.version
-
-
-def content_id(canonical: bytes) -> str:
-    """An id for a case that has none: the same content gets the same id."""
-    return hashlib.sha256(canonical).hexdigest()[:12]

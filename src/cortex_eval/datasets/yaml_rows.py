@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cortex_eval.datasets.csv_rows import RawRow
-from cortex_eval.datasets.json_rows import as_row, chosen_lists, is_one_case
+from cortex_eval.datasets.json_rows import as_row, check_configuration, chosen_lists, is_one_case
 from cortex_eval.datasets.opening import whole_text
 from cortex_eval.datasets.problems import MAX_ALIASES, MAX_DEPTH, MAX_FILE_BYTES, Mistake, Problems, quoted
 from cortex_eval.datasets.strict_json import check_numbers
@@ -34,7 +34,8 @@ def read_yaml(path: Path, encoding: str | None, problems: Problems) -> Iterator[
         yield from _rows(root, problems)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        message = f"this is not valid YAML: {error.problem or error.context}."
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        message = f"this is not valid YAML: {reason}."
         raise problems.stop(message, code="invalid_yaml", line=mark.line + 1 if mark else None) from error
     except yaml.YAMLError as error:
         raise problems.stop(f"this is not valid YAML: {error}.", code="invalid_yaml") from error
@@ -51,10 +52,11 @@ def _rows(root: Any, problems: Problems) -> Iterator[RawRow]:  # Any: a yaml nod
         raise Mistake(f"a dataset is a list of cases, not {quoted(root.value)}.", code="wrong_value")
     # Only the outline is built here, so that each case can be told its own line.
     outline: dict[str, Any] = {  # Any: only the kind of value matters
-        key.value: [] if node.id == "sequence" else node.value if node.id == "scalar" else None
+        key.value: _listed(node) if node.id == "sequence" else node.value if node.id == "scalar" else None
         for key, node in root.value
         if key.id == "scalar"
     }
+    check_configuration(outline, problems)
     if is_one_case(outline):
         yield from _row(root, problems)
         return
@@ -63,6 +65,10 @@ def _rows(root: Any, problems: Problems) -> Iterator[RawRow]:  # Any: a yaml nod
         if key.id == "scalar" and key.value in chosen:
             for node in sequence.value:
                 yield from _row(node, problems, chosen[key.value])
+
+
+def _listed(sequence: Any) -> list[Any]:  # Any: a yaml node; only the kind of what is listed matters, and its text
+    return [each.value if each.id == "scalar" else {} if each.id == "mapping" else [] for each in sequence.value]
 
 
 def _row(node: Any, problems: Problems, heading: str | None = None) -> Iterator[RawRow]:  # Any: a yaml node

@@ -1,6 +1,6 @@
 """The embedded sample services and the sample projects."""
 
-from cortex_eval.demo.project import copy_project, project_names
+from cortex_eval.demo.project import all_or_none, copy_project, project_names
 from cortex_eval.demo.samples import FAULTS, KEY, SAMPLES, Sample, SampleService, put_fault
 from cortex_eval.demo.service import HealthChatbot
 from cortex_eval.demo.tour import (
@@ -41,6 +41,7 @@ __all__ = [
     "Sample",
     "SampleService",
     "Weakness",
+    "all_or_none",
     "compare_with_list",
     "comparison_lines",
     "copy_project",

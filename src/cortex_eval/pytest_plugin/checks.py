@@ -8,7 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from cortex_eval.analysis import Report, result_row
-from cortex_eval.api import ScorerLike, TargetLike, evaluate, evaluate_async
+from cortex_eval.api import TargetLike, evaluate, evaluate_async
+from cortex_eval.config import ScorerLike
 from cortex_eval.core import Case, CortexError, InputError, JudgeError, Reply, Result, TargetError, short_repr
 from cortex_eval.reports import missed_scores, outcome_of, visible
 
@@ -85,8 +86,11 @@ class Checker:
         `repeats=3` or `timeout_s=10`. A target that does not answer is a TargetError, a judge a JudgeError.
         """
         __tracebackhide__ = True
-        rows = [_checked(case)]
-        report = evaluate(rows, target, scorers, passing_threshold=threshold, **{"store": None, **settings})
+        rows, kept = [_checked(case)], {"store": None, **settings}
+        try:
+            report = evaluate(rows, target, scorers, passing_threshold=threshold, **kept)
+        except CortexError as error:
+            raise error.with_traceback(None) from None  # the line of the test is enough
         return self._judged(report)
 
     async def check_async(
@@ -100,15 +104,18 @@ class Checker:
     ) -> CaseOutcome:
         """The same in the event loop of the test: for targets that hold on to it, such as an open session."""
         __tracebackhide__ = True
-        rows = [_checked(case)]
-        kept = {"store": None, **settings}
-        return self._judged(await evaluate_async(rows, target, scorers, passing_threshold=threshold, **kept))
+        rows, kept = [_checked(case)], {"store": None, **settings}
+        try:
+            report = await evaluate_async(rows, target, scorers, passing_threshold=threshold, **kept)
+        except CortexError as error:
+            raise error.with_traceback(None) from None  # see above
+        return self._judged(report)
 
     def _judged(self, report: Report) -> CaseOutcome:
         __tracebackhide__ = True
         (outcome,) = outcomes(report.open_results())
         self._properties.append(("cortex_score", outcome.score))
-        if (complaint := outcome.complaint) is not None:
+        if (complaint := outcome.complaint or _not_judged(outcome)) is not None:
             raise complaint
         return outcome
 
@@ -149,7 +156,17 @@ def _outcome(case_id: str, rows: tuple[Result, ...]) -> CaseOutcome:
     )
 
 
+def _not_judged(outcome: CaseOutcome) -> InputError | None:
+    """A test that looks at nothing must not pass."""
+    if any(value is not None for value in outcome.scores.values()):
+        return None
+    scored = (pair for each in outcome.results for pair in each.scores.items())
+    said = sorted({f"{name}: {str(score.get('reason') or 'nothing').rstrip('.')}" for name, score in scored})
+    return InputError(f"No scorer has anything to say about case {outcome.case_id!r} ({'; '.join(said)}).")
+
+
 def _checked(case: Case | Mapping[str, Any]) -> Case | Mapping[str, Any]:
+    __tracebackhide__ = True
     if not isinstance(case, Case | Mapping):
         raise InputError(f"cortex.check() takes one case: a Case or a mapping with 'input', not {short_repr(case)}.")
     return case

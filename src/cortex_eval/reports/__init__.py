@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cortex_eval.reports.error_analysis import Fix, render_analysis, top_fixes
     from cortex_eval.reports.error_analysis_markdown import render_analysis_markdown
     from cortex_eval.reports.figures import COVERAGE_COLUMNS, coverage_sentence
-    from cortex_eval.reports.files import Format, write_artifacts, write_atomically
+    from cortex_eval.reports.files import Format, rows_owner, write_artifacts, write_atomically
     from cortex_eval.reports.github import (
         COMMENT_FILE,
         annotation,
@@ -85,6 +85,7 @@ __all__ = [
     "render_versus_markdown",
     "report_annotations",
     "row_bytes",
+    "rows_owner",
     "safe_name",
     "seed_row",
     "step_outputs",
@@ -143,6 +144,7 @@ _HOMES = {
     "render_versus_markdown": "versus",
     "report_annotations": "github",
     "row_bytes": "machine",
+    "rows_owner": "files",
     "safe_name": "html_parts",
     "seed_row": "machine",
     "step_outputs": "github",

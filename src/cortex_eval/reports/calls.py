@@ -85,7 +85,9 @@ def _call_rows(report: Report) -> Iterator[CallRow]:
     if report.cache_hits:
         yield CallRow("From the cache", f"{report.cache_hits:,}", "replies that were not asked for again")
     if calls.waited_s is not None:
-        remark = f"for limits, retries and a target that is down; {_duration(calls.waited_s)} with all calls added up"
+        remark = "for limits, retries and a target that is down"
+        if calls.waited_s > 0 and calls.asked > 1:  # many wait at once: the sum may be longer than the run
+            remark += f"; {_duration(calls.waited_s)} summed over all calls, which wait side by side"
         yield CallRow("Waited", _waited(calls), remark)
     if calls.outages is not None:
         yield CallRow("Outages", f"{calls.outages:,}", "times that the target was down")
@@ -105,7 +107,7 @@ def _use_rows(report: Report) -> Iterator[CallRow]:
     elif report.target_usage is not None or report.asked:
         yield _use_row("Cost of the target", report.target_usage, "reply", "replies")
     if report.judge_usage is not None:
-        yield _use_row("Cost of judges", report.judge_usage, "verdict", "verdicts")
+        yield _use_row("Cost of judges", report.judge_usage, "verdict asked for", "verdicts asked for")
 
 
 def _use_row(label: str, use: TokenUse | None, one: str, several: str) -> CallRow:

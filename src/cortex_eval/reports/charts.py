@@ -10,6 +10,8 @@ from cortex_eval.reports.charts_draw import ACCENT, CARD, FAIL, INK, LINE, PASS,
 from cortex_eval.reports.words import moment, number
 
 WIDTH, HEIGHT = 420, 170
+THIRD_WIDTH = 280
+"""Of a chart that stands beside two others: drawn wider, its words would be too small to read there."""
 RUNS_DRAWN = 40
 """The newest runs of a trend; the table has them all."""
 LABEL_PX, LINE_PX = 34, 14
@@ -64,7 +66,8 @@ def latency_chart(latency: Latency) -> Chart | None:
     per_px = (top - latency.bins[0].low) / WIDTH
     labels = _labels([(str(each["name"]), each["x"]) for each in lines], per_px)
     x: Spec = {"field": "a", "type": "quantitative", "title": "milliseconds", "scale": {"zero": False, "nice": False}}
-    x["axis"] = {"values": [each["a"] for each in bars][:: -(-len(bars) // 8)]}  # at most eight labels
+    edges = [each["a"] for each in bars][:: -(-len(bars) // 8)]  # at most eight labels
+    x["axis"] = {"values": edges, "format": ",.3~f"}  # 7.5 is not 8
     layers: list[Spec] = [
         {
             "data": {"values": bars},
@@ -202,7 +205,7 @@ def trend_chart(trend: Trend | None, limit: float | None = None) -> Chart | None
         layers.append(_limit_line(limit, y))
     first, last = points[0], points[-1]
     text = f"{len(points)} runs, from {first['day']} to {last['day']}: {first['y']:.2f} at first, {last['y']:.2f} now."
-    return Chart(title="Pass rate over the runs", text=text, spec=_spec(layers, values=points))
+    return Chart(title="Pass rate over the runs", text=text, spec=_spec(layers, values=points, width=THIRD_WIDTH))
 
 
 def stability_chart(trend: Trend | None) -> Chart | None:
@@ -214,7 +217,7 @@ def stability_chart(trend: Trend | None) -> Chart | None:
     y: Spec = {"field": "y", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]}}
     layers: list[Spec] = [
         {
-            "mark": {"type": "bar", "color": PASS, "size": min(26, WIDTH * 0.6 / len(points))},
+            "mark": {"type": "bar", "color": PASS, "size": min(26, THIRD_WIDTH * 0.6 / len(points))},
             "encoding": {"x": axis, "y": y},
         },
     ]
@@ -229,7 +232,7 @@ def stability_chart(trend: Trend | None) -> Chart | None:
         )
     last = points[-1]
     text = f"In the last run {last['y']:.0%} of the cases have the verdict of the run before."
-    return Chart(title="Test stability", text=text, spec=_spec(layers, values=points))
+    return Chart(title="Test stability", text=text, spec=_spec(layers, values=points, width=THIRD_WIDTH))
 
 
 def speed_chart(trend: Trend | None) -> Chart | None:
@@ -254,7 +257,7 @@ def speed_chart(trend: Trend | None) -> Chart | None:
             }
         )
     text = f"p50 is {number(median[-1]['y'], 'ms')} now, p95 {number(slow[-1]['y'], 'ms')}."
-    return Chart(title="Time to a reply over the runs", text=text, spec=_spec(layers))
+    return Chart(title="Time to a reply over the runs", text=text, spec=_spec(layers, width=THIRD_WIDTH))
 
 
 _PART: Spec = {"field": "part", "type": "nominal"}
@@ -281,17 +284,23 @@ def _points(trend: Trend | None, name: str) -> list[dict[str, Any]]:  # Any: num
                 "part": part,
                 "flaky": point.flaky,
                 "day": f"{day.day} {day:%b}",
+                "label": f"{day.day} {day:%b}",
+                "time": f"{day:%H:%M}",
             }
         )
-    return points[-RUNS_DRAWN:]
+    drawn = points[-RUNS_DRAWN:]
+    if drawn and drawn[0]["day"] == drawn[-1]["day"]:  # then the day tells nothing apart
+        for each in drawn:
+            each["day"], each["label"] = f"{each['day']}, {each['time']}", each["time"]
+    return drawn
 
 
 def _run_axis(points: Sequence[dict[str, Any]]) -> Spec:  # Any: as in _points
-    """One step a run; the first and the last say their day."""
+    """One step a run; the first and the last say their day, or their time where the day is the same."""
     first, last = points[0], points[-1]
     axis = {
         "values": [first["x"], last["x"]],
-        "labelExpr": f"datum.value == {first['x']} ? '{first['day']}' : '{last['day']}'",
+        "labelExpr": f"datum.value == {first['x']} ? '{first['label']}' : '{last['label']}'",
         "ticks": False,
     }
     scale = {"nice": False, "zero": False, "padding": 20}
@@ -328,10 +337,16 @@ def _pass_limit(report: Report) -> float | None:
     return next((limit for limit in limits if limit is not None), None)
 
 
-def _spec(layers: list[Spec], *, height: int = HEIGHT, values: list[dict[str, Any]] | None = None) -> Spec:
+def _spec(
+    layers: list[Spec],
+    *,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    values: list[dict[str, Any]] | None = None,  # Any: as in _points
+) -> Spec:
     spec: Spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "width": WIDTH,
+        "width": width,
         "height": height,
         "background": None,
         "padding": 4,

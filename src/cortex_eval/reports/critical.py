@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cortex_eval.analysis import CriticalFailure, Pattern, Report, metric_name
+from cortex_eval.analysis import CriticalFailure, Report, metric_name
 
 FAILURES_NAMED = 3
 CASES_NAMED = 3
-SEVERITIES = ("critical", "high", "medium", "low")
-"""The gravest first."""
 LEAD = "Critical: "
-_SEVERITY = "severity "
 _REASON = 120
 
 
@@ -57,26 +54,9 @@ def _limits(scorers: Iterable[str], report: Report) -> str:
     return ", ".join(f"{name}: {best}" for name, best in limits.items())
 
 
-def severity_of(pattern: Pattern) -> str:
-    """How grave the rule is that a pattern is about; empty where it is about none."""
-    first = pattern.evidence.partition("; ")[0]
-    is_told = pattern.type == "safety_rule" and first.startswith(_SEVERITY)
-    return first.removeprefix(_SEVERITY) if is_told else ""
-
-
 def _gravest_first(report: Report) -> list[CriticalFailure]:
     """Rules by their severity, then critical scorers; of the same gravity, what most cases fail."""
-    ranks: dict[tuple[str, ...], int] = {}
-    for pattern in report.patterns:
-        if (severity := severity_of(pattern)) in SEVERITIES:
-            rank = SEVERITIES.index(severity)
-            ranks[pattern.about[:2]] = min(rank, ranks.get(pattern.about[:2], rank))
-    unknown = len(SEVERITIES)
-
-    def gravity(failure: CriticalFailure) -> tuple[bool, int, int]:
-        return not failure.is_rule, ranks.get((failure.name, failure.scorer), unknown), -failure.count
-
-    return sorted(report.critical_failures, key=gravity)
+    return sorted(report.critical_failures, key=lambda each: (not each.is_rule, each.gravity, -each.count))
 
 
 def _told(failure: CriticalFailure) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cortex_eval.analysis import ConfusedPair, Pattern, PatternChange, Report, Slice, percent
 from cortex_eval.core import language_label
-from cortex_eval.reports.critical import severity_of
+from cortex_eval.reports.passed_numbers import passed_numbers_lines
 from cortex_eval.reports.text import cut, visible
 from cortex_eval.reports.words import counted_cases, plural, target_label, with_config
 
@@ -19,6 +19,8 @@ CASES_SHOWN = 8
 TOP = 3
 CRITICAL = "no case with it passes, however good the rest is"
 """What it means that something is critical."""
+OVERLAP = "Points overlap: a case may count for several fixes, and is won back once"
+"""Where two patterns are about the same cases: nobody should add their points up."""
 EFFECTS = {"added": "new", "grew": "grew", "removed": "gone", "shrank": "shrank", "same": "as before"}
 
 
@@ -67,6 +69,16 @@ def gain_words(gain: float) -> str:
     return f"+{100 * gain:.1f} points" if gain >= 0.0005 else "under 0.1 points" if gain > 0 else "no points"
 
 
+def points_overlap(patterns: Sequence[Pattern]) -> bool:
+    """Whether the points of these patterns do not add up: two that win something back share a case."""
+    seen: set[str] = set()
+    for each in patterns:
+        if each.gain and not seen.isdisjoint(each.cases):
+            return True
+        seen.update(each.cases if each.gain else ())
+    return False
+
+
 def wins_words(pattern: Pattern) -> str:
     """What mending a pattern is worth, in a word or two; what is critical never says that it wins nothing."""
     if pattern.is_critical:
@@ -95,7 +107,7 @@ def render_analysis(report: Report, changes: Sequence[PatternChange] | None = No
     if rest := others[PATTERNS_SHOWN:]:
         parts += ["", *_wrapped(_rest_words(rest), "", "  ")]
     parts += _together_lines(others)
-    parts += [*_pair_lines(report.confusions), *_slice_lines(report.slices)]
+    parts += [*_pair_lines(report.confusions), *_slice_lines(report.slices), *passed_numbers_lines(report)]
     if report.patterns:
         command = with_config(f"cortex runs show {report.run.id} --failed", report.run)
         parts += ["", f"Read the cases: {command}"]
@@ -107,7 +119,7 @@ def _head(report: Report) -> list[str]:
     name = f"{visible(report.run.dataset.name)} ({counted_cases(report)}) → {visible(target_label(report))}"
     lines = [cut(f"{name}, run {report.run.id}", WIDTH)]
     if not bad:
-        return [*lines, "Every case passed: there is nothing to explain."]
+        return [*lines, _none_failed(report)]
     failed = f"{bad:,} of {counted(report.totals.cases)} did not pass."
     if not report.patterns:
         return [*lines, f"{failed} No two fail for the same reason."]
@@ -116,7 +128,19 @@ def _head(report: Report) -> list[str]:
         return [*lines, failed]
     first = "what is critical first, then " if any(each.is_critical for each in report.patterns) else ""
     ranked = f"{count} {plural('pattern', count)}, {first}by what a fix would win back of the pass rate"
-    return [*lines, *_wrapped(f"{failed} {ranked}{_legend(other_patterns(report)[:PATTERNS_SHOWN])}.", "", "")]
+    others = other_patterns(report)
+    overlap = f" {OVERLAP}." if points_overlap(others) else ""
+    return [*lines, *_wrapped(f"{failed} {ranked}{_legend(others[:PATTERNS_SHOWN])}.{overlap}", "", "")]
+
+
+def _none_failed(report: Report) -> str:
+    """What a run without failures tells, which may have judged only some of its cases, or none."""
+    passed, planned = report.totals.passed, max(report.run.cases, report.totals.cases)
+    if not passed:
+        return "No case has a verdict: there is nothing to explain."
+    if passed < planned:
+        return f"{passed:,} of {counted(planned)} {'has' if passed == 1 else 'have'} a verdict: passed, all of them."
+    return "Every case passed" + (": there is nothing to explain." if not report.passed_numbers else ".")
 
 
 def _legend(patterns: Sequence[Pattern]) -> str:
@@ -148,7 +172,7 @@ def _pattern_lines(number: int, pattern: Pattern) -> list[str]:
         facts = [pattern.type, *critical_facts(pattern), counted(pattern.count)]
         facts += [gain_words(pattern.gain)] if pattern.gain else []
     rows = [
-        ("likely cause", pattern.root_cause),
+        ("likely cause", cause_words(pattern)),
         ("fix", pattern.action),
         ("where", pattern.location or ""),
         ("seen", seen_words(pattern)),
@@ -164,14 +188,19 @@ def _pattern_lines(number: int, pattern: Pattern) -> list[str]:
 
 def critical_facts(pattern: Pattern) -> list[str]:
     """That a pattern is critical; of a lesser rule of a critical scorer, by which of both."""
-    severity = severity_of(pattern)
-    return ["critical scorer", f"severity {severity}"] if severity not in ("", "critical") else ["critical"]
+    is_lesser = pattern.severity not in ("", "critical")
+    return ["critical scorer", f"severity {pattern.severity}"] if is_lesser else ["critical"]
+
+
+def cause_words(pattern: Pattern) -> str:
+    """The likely cause; empty of a broken rule, whose title and fix say it."""
+    return "" if pattern.type == "safety_rule" else pattern.root_cause
 
 
 def seen_words(pattern: Pattern) -> str:
-    """The figures behind a pattern, without the severity where the head says it."""
-    is_said = pattern.is_critical and severity_of(pattern)
-    return pattern.evidence.partition("; ")[2] if is_said else pattern.evidence
+    """The figures behind a pattern, with the severity where the head does not say it."""
+    severity = f"severity {pattern.severity}" if pattern.severity and not pattern.is_critical else ""
+    return "; ".join(filter(None, (severity, pattern.evidence)))
 
 
 def _rest_words(patterns: Sequence[Pattern]) -> str:
@@ -278,6 +307,7 @@ def top_fixes_lines(report: Report) -> list[str]:
     first = "critical first, then " if is_critical else ""
     lines = ["", f"  Top fixes, {first}by what they would win back of the pass rate"]
     lines += [f"  (“critical”: {CRITICAL})"] if is_critical else []
+    lines += [f"  {OVERLAP}"] if points_overlap(top_patterns(report)) else []
     width = max(len(fix.gain) for fix in fixes)
     for fix in fixes:
         about = ", ".join(part for part in (fix.cases, visible(fix.where)) if part)

@@ -9,12 +9,15 @@ from cortex_eval.core import redact
 from cortex_eval.reports.error_analysis import (
     CRITICAL,
     EFFECTS,
+    OVERLAP,
     PAIRS_SHOWN,
+    cause_words,
     counted,
     critical_facts,
     gain_words,
     joints,
     other_patterns,
+    points_overlap,
     rescoring,
     seen_words,
     setup_patterns,
@@ -23,6 +26,7 @@ from cortex_eval.reports.error_analysis import (
     top_patterns,
     wins_words,
 )
+from cortex_eval.reports.passed_numbers import passed_numbers_markdown
 from cortex_eval.reports.text import as_code, as_plain
 from cortex_eval.reports.words import target_label
 
@@ -44,6 +48,7 @@ def render_analysis_markdown(report: Report, changes: Sequence[PatternChange] | 
         *_together_section(other_patterns(report)),
         *_pair_table(report.confusions),
         *_slice_table(report.slices),
+        *passed_numbers_markdown(report),
     ]
     return redact("\n".join(lines).rstrip() + "\n")
 
@@ -68,7 +73,8 @@ def top_fixes_markdown(report: Report) -> list[str]:
         where = as_code(fix.where) if fix.where else "–"
         lines.append(f"| {number} | {as_plain(fix.action)} | {where} | {fix.gain} | {fix.cases} |")
     legend = ["", f"Critical: {CRITICAL}."] if any(each.is_critical for each in top_patterns(report)) else []
-    return [*lines, *legend, ""]
+    overlap = ["", f"{OVERLAP}."] if points_overlap(other_patterns(report)) else []
+    return [*lines, *legend, *overlap, ""]
 
 
 def _pattern_section(number: int, pattern: Pattern) -> list[str]:
@@ -80,7 +86,7 @@ def _pattern_section(number: int, pattern: Pattern) -> list[str]:
         f"## {number}. {as_plain(pattern.title)}",
         "",
         f"- Type: {as_code(pattern.type)}, {level}",
-        f"- Likely cause: {as_plain(pattern.root_cause)}",
+        *([f"- Likely cause: {as_plain(cause)}"] if (cause := cause_words(pattern)) else []),
         f"- Fix: {as_plain(pattern.action)}",
         f"- Where: {as_code(pattern.location)}" if pattern.location else "- Where: not stated in `fix_locations:`",
         _worth(pattern, score),

@@ -25,7 +25,7 @@ _NAMES: dict[Format, str] = {
     "markdown": "evaluation_{stamp}.md",
     "json": "evaluation_{stamp}.json",
     "csv": "evaluation_{stamp}.csv",
-    "jsonl": "results_{target}.jsonl",
+    "jsonl": "results_{whose}.jsonl",
     "junit": "junit_{stamp}.xml",
     "parquet": "evaluation_{stamp}.parquet",
     "analysis": "error_analysis_{stamp}.md",
@@ -45,13 +45,14 @@ def write_artifacts(
     lines: ResultLines | None = None,
     charts: bool = True,
     noted: ListedCases | None = None,
+    rows_of: str = "",
 ) -> list[Path]:
     """Write the report in these formats, and give back the files in the order asked for.
 
     A run's own earlier files are replaced; those of another run of the same second are left alone, and this run's get
     the target's name, then a number, behind the time. A page has its suite and target there too where the folder has
     pages of others. `lines` holds the result rows, if they were taken down already; `noted` what a quick page says of
-    the cases.
+    the cases. `rows_of`: whose the result rows are, as `rows_owner` says it; without it, the target's.
     """
     wanted = _checked(formats)
     folder = Path(folder)
@@ -67,13 +68,18 @@ def write_artifacts(
     }
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        paths = _free_paths(report, folder, wanted)
+        paths = _free_paths(report, folder, wanted, rows_of)
     except OSError as error:
         raise StorageError(_not_writable(folder, error)) from error
     # The lines first: the report file takes its results from them.
     for form, path in sorted(zip(wanted, paths, strict=True), key=lambda each: each[0] != "jsonl"):
         write_atomically(path, writers[form]())
     return paths
+
+
+def rows_owner(report: Report, suites: Iterable[str]) -> str:
+    """Whose result rows are, in the name of their file: with several suites in a folder, those of the suite."""
+    return subject_of(report) if len({*suites, report.run.suite}) > 1 else safe_name(report.run.target_name)
 
 
 def _markdown(report: Report) -> list[bytes]:
@@ -94,14 +100,17 @@ def _parquet(report: Report) -> Iterable[bytes]:
     return parquet_chunks(report)
 
 
-def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
-    """Put these bytes in the file; whatever happens on the way, it holds all of them or what it held before."""
+def write_atomically(path: Path, chunks: Iterable[bytes], *, option: str = "--output-dir") -> None:
+    """Put these bytes in the file; whatever happens on the way, it holds all of them or what it held before.
+
+    `option` is what names another place, should this one not do.
+    """
     try:
         with atomic_file(path) as file:
             for chunk in chunks:
                 file.write(chunk)
     except OSError as error:
-        raise StorageError(_not_writable(path, error)) from error
+        raise StorageError(_not_writable(path, error, option)) from error
 
 
 def _checked(formats: Iterable[str]) -> list[Format]:
@@ -113,11 +122,11 @@ def _checked(formats: Iterable[str]) -> list[Format]:
     return [form for name in asked for form in known if form == name]
 
 
-def _free_paths(report: Report, folder: Path, formats: Sequence[Format]) -> list[Path]:
+def _free_paths(report: Report, folder: Path, formats: Sequence[Format], rows_of: str) -> list[Path]:
     """Paths that share one time stamp and belong to no other run."""
     target = safe_name(report.run.target_name)
     for stamp in _stamps(report, target):
-        names = {form: _NAMES[form].format(stamp=stamp, target=target) for form in formats}
+        names = {form: _NAMES[form].format(stamp=stamp, whose=rows_of or target) for form in formats}
         if "html" in names:
             names["html"] = _page_name(report, folder, names["html"])
         if all(form == "jsonl" or _is_free(folder / name, report.run.id) for form, name in names.items()):
@@ -156,6 +165,6 @@ def _is_free(path: Path, run_id: str) -> bool:
         return True
 
 
-def _not_writable(path: Path, error: OSError) -> str:
+def _not_writable(path: Path, error: OSError, option: str = "--output-dir") -> str:
     reason = error.strerror or type(error).__name__
-    return f"{path} cannot be written: {reason}. Choose another folder with --output-dir."
+    return f"{path} cannot be written: {reason}. Choose another folder with {option}."

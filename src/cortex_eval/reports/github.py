@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +21,7 @@ from cortex_eval.reports.words import (
     missed_limits,
     number,
     plural,
+    scoring_steps,
     target_label,
     telling_checks,
     verdict_words,
@@ -126,6 +127,10 @@ def _comment_on(report: Report) -> Iterator[str]:
     sign = {0: "✓"}.get(report.exit_code, "✕") if report.gate.verdict != "inconclusive" else "?"
     yield f"{sign} **{words.title}.** {_said(' '.join((words.sentence, *words.beside)))}"
     yield ""
+    for step in scoring_steps(report):
+        yield f"- {_said(step.label)}: `{with_config(step.command, report.run)}`"
+    if any(scoring_steps(report)):
+        yield ""
     yield from _figures(report)
     yield from _changed(report)
     yield from _broken(report)
@@ -151,6 +156,7 @@ def _figures(report: Report) -> Iterator[str]:
         found = compared.get(OVERALL_NAMES.get(name, name))
         was = [number(found.baseline if found else None, unit)] if base else []
         diff = [_signed(found.diff if found else None, unit) + _spread(found, unit)] if base else []
+        diff = ["not compared"] if found is not None and found.not_compared else diff
         yield f"| {' | '.join(['✕' if name in worse else '', as_code(name), *was, head, scored, *diff])} |"
     if any(change.p_value is not None for change in compared.values()):
         yield ""
@@ -178,7 +184,9 @@ def _changed(report: Report) -> Iterator[str]:
     yield ""
     kinds = (("broken", found.newly_broken), ("fixed", found.newly_fixed), ("in error", found.newly_in_error))
     for name, changes in kinds:
-        shown = ", ".join(as_code(each.case_id, 80) for each in changes[:CASES_SHOWN])
+        shown = ", ".join(
+            as_code(each.case_id, 80) + " (critical)" * each.is_critical for each in changes[:CASES_SHOWN]
+        )
         rest = f" and {len(changes) - CASES_SHOWN} more" if len(changes) > CASES_SHOWN else ""
         yield f"- newly {name}: {len(changes)}" + (f" ({shown}{rest})" if changes else "")
     yield ""
@@ -227,12 +235,17 @@ def _set_aside(report: Report) -> Iterator[str]:
 
 
 def _bad_cases(report: Report) -> Iterator[tuple[str, str, str]]:
-    """Each case that did not pass: its id, what became of it, and why; none that is in quarantine."""
-    quarantined = {each.case_id for each in report.quarantine}
+    """Each case that did not pass: its id, what became of it, and why; critical ones first, none in quarantine."""
+    aside = {each.case_id for each in report.quarantine}
     critical = {each.scorer for each in report.critical_failures}
-    for rows in cases_of(report):
+    first = {case for each in report.critical_failures for case in each.cases}
+    first |= {each.case_id for each in report.case_changes.new_critical} if report.case_changes else set()
+    first -= aside
+    found = (rows for rows in cases_of(report) if rows[0].case_id in first)
+    others = (rows for rows in cases_of(report) if rows[0].case_id not in first and rows[0].case_id not in aside)
+    for rows in chain(islice(found, len(first)), others):  # a million results are not read to find the first ten
         outcome = outcome_of(rows)
-        if outcome in ("failed", "error") and rows[0].case_id not in quarantined:
+        if outcome in ("failed", "error"):
             yield rows[0].case_id, outcome, cut(_why(rows, outcome, critical), 200)
 
 

@@ -27,6 +27,7 @@ from cortex_eval.reports.html_insights import (
 from cortex_eval.reports.html_list import ListedCases, cases_section
 from cortex_eval.reports.html_parts import label_of, section, subject_of, table, titled, with_code
 from cortex_eval.reports.meanings import HOW_TO_READ, meanings_of
+from cortex_eval.reports.passed_numbers import passed_numbers_section
 from cortex_eval.reports.text import as_html, visible
 from cortex_eval.reports.words import (
     counted_cases,
@@ -76,6 +77,7 @@ def _pieces(report: Report, *, charts: bool, noted: ListedCases | None) -> Itera
         _verdict(report),
         _cards(report, meanings),
         fixes_section(report),
+        passed_numbers_section(report),
         slices_section(report.slices),
         changes_section(report),
         groups_section(report),
@@ -130,7 +132,7 @@ def _paper(report: Report) -> str:
 
 def _header(report: Report) -> str:
     heading = as_html(_subject(report))
-    theme = '<button type="button" id="theme" class="js" aria-label="Colours">Colours: auto</button>'
+    theme = '<button type="button" id="theme" class="js">Colours: auto</button>'
     return f'<header><h1>{heading}</h1>{theme}<p class="sub num">{_facts(report)}</p></header>'
 
 
@@ -185,10 +187,13 @@ def _critical(report: Report) -> str:
 def _jumps(content: str, report: Report) -> str:
     """Links to the sections that are there."""
     names = {
+        "setup": "Set-up",
         "fixes": "Fixes",
+        "slices": "Where it fails",
         "broken": "Newly broken",
         "gate": "Gate",
         "compared": "Against the baseline",
+        "quarantine": "Quarantine",
         "parts": "Groups",
         "trend": "Over the runs",
         "confusions": "Confusions",
@@ -232,7 +237,7 @@ def _legend(meanings: dict[str, str]) -> str:
 
 
 def _empty_card(name: str, unscored: Unscored, meaning: str) -> str:
-    detail = f"0/{unscored.total} · {unscored_remark(unscored)}"
+    detail = f"0/{unscored.total:,} · {unscored_remark(unscored)}"
     return (
         f'<div class="card"><h3{titled(meaning)}>{as_html(label_of(name))}</h3><div class="v">–</div>'
         f'<div class="d flat">{detail}</div></div>'
@@ -240,11 +245,11 @@ def _empty_card(name: str, unscored: Unscored, meaning: str) -> str:
 
 
 def _card(report: Report, name: str, metric: Metric, limit: float | None, meaning: str) -> str:
-    detail = f"{interval_of(metric)} · {metric.scored}/{metric.total}".removeprefix(" · ")
+    detail = f"{interval_of(metric)} · {metric.scored:,}/{metric.total:,}".removeprefix(" · ")
     if name == "latency_ms":
         detail += f" · p50 {number(report.latency_ms.p50, 'ms')} · p95 {number(report.latency_ms.p95, 'ms')}"
     if metric.errors and name not in ("pass_rate", "overall_score"):
-        detail += f" · {metric.errors} {plural('error', metric.errors)}"
+        detail += f" · {metric.errors:,} {plural('error', metric.errors)}"
     if limit is not None:
         detail += f" · limit {number(limit, metric.unit)}"
     change = (report.baseline_comparison or {}).get(OVERALL_NAMES.get(name, name))

@@ -103,13 +103,14 @@ def _labels(first: Result) -> str:
     parts = [
         f"{name} {as_html(str(value))}"
         for name, value in (
-            ("category", first.category),
             ("tier", first.tier),
             ("language", language_name(first.language) if first.language else None),
         )
         if value is not None
     ]
-    parts += [as_html(tag) for tag in first.tags]
+    if first.category is not None:
+        parts.insert(0, f"category <bdi>{as_html(first.category)}</bdi>")
+    parts += [f"<bdi>{as_html(tag)}</bdi>" for tag in first.tags]
     return f'<div class="labels">{" · ".join(parts)}</div>' if parts else ""
 
 
@@ -149,7 +150,7 @@ def _talk(row: Mapping[str, Any], result: Result) -> str:
         parts.append(f'<p class="say e">No result: {as_html(error["kind"])}. {_shown(error["message"])}</p>')
     if wanted is not None:
         shown = marked.expected if marked else _shown(plain(wanted))
-        parts.append(f"<p class=want><b>Expected</b> {shown}</p>")
+        parts.append(f"<p class=want><b>Expected</b> <bdi>{shown}</bdi></p>")
     parts += [_wanted(name, value, reply or {}) for name, value in expected.items() if name != "answer"]
     if reply is not None and reply["contexts"]:
         parts.append(_passages(reply["contexts"]))
@@ -159,9 +160,9 @@ def _talk(row: Mapping[str, Any], result: Result) -> str:
 def _wanted(name: str, value: Any, reply: Mapping[str, Any]) -> str:  # Any: whatever JSON holds
     label = f"<b>Expected {as_html(name)}</b>"
     if name not in reply or reply[name] == value:
-        return f'<p class="want also">{label} {_shown(plain(value))}</p>'
+        return f'<p class="want also">{label} <bdi>{_shown(plain(value))}</bdi></p>'
     expected, got = compare_values(_masked(value), _masked(reply[name]))
-    return f'<p class="want also">{label} {expected} <b>got</b> {got}</p>'
+    return f'<p class="want also">{label} <bdi>{expected}</bdi> <b>got</b> <bdi>{got}</bdi></p>'
 
 
 def _masked(value: Any) -> Any:  # Any: whatever JSON holds

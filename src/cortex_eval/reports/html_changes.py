@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from cortex_eval.analysis import (
     OVERALL_NAMES,
@@ -17,7 +16,7 @@ from cortex_eval.analysis import (
     rounded_up,
 )
 from cortex_eval.core import redact
-from cortex_eval.reports.html_parts import label_of, level, mark, section, signed, table
+from cortex_eval.reports.html_parts import cases_address, label_of, level, mark, section, signed, table
 from cortex_eval.reports.text import as_html, cut, name_as_html
 from cortex_eval.reports.versus_words import reply_shown
 from cortex_eval.reports.words import ADJUSTED_P, number, plural, sign_of
@@ -25,7 +24,7 @@ from cortex_eval.reports.words import ADJUSTED_P, number, plural, sign_of
 CASES_SHOWN = 50
 WORDS_SHOWN = 160
 """Characters of a question or a reply in the table of newly broken cases."""
-_OPEN_WORDS = {"noise": "? may be chance", "evidence": "? too few cases"}
+_OPEN_WORDS = {"noise": "? may be chance", "evidence": "? too few cases", "scoring": "? other scoring"}
 _METRICS = {overall: name for name, overall in OVERALL_NAMES.items()}
 
 
@@ -53,7 +52,7 @@ def _newly_broken(report: Report) -> str:
     has_words = any(each.question is not None for each in shown)
     for each in shown:
         marks = ' <span class="tag t-fail">critical</span>' if each.is_critical else ""
-        link = f'<a href="#ids={quote(quote(each.case_id, safe=""), safe="")}">{name_as_html(each.case_id)}</a>'
+        link = f'<a href="{cases_address([each.case_id])}">{name_as_html(each.case_id)}</a>'
         rows += (
             f"<tr><th scope=row>{link}{marks}</th>{_said(each) if has_words else ''}"
             f"<td>{as_html(each.category or '–')}</td><td>{as_html(each.why)}</td></tr>"
@@ -99,7 +98,7 @@ def _met(check: Check, report: Report) -> str:
     if sign_of(check, report) != "?":
         return mark(check.ok)
     kind = check.name.removeprefix("anchor.").partition(".")[0]
-    return f'<span class="tag t-warn">{_OPEN_WORDS.get(kind, "! see")}</span>'
+    return f'<span class="tag t-warn">{_OPEN_WORDS.get(kind, "! look at it")}</span>'
 
 
 def _regressions(report: Report) -> str:
@@ -135,6 +134,7 @@ def _comparison(report: Report, label: BaselineLabel | None, changes: Mapping[st
         name = _METRICS.get(key, key)
         unit = report.metrics[name].unit if name in report.metrics else ""
         shown = "–" if each.diff is None else _arrow(each.diff, unit)
+        shown = "not compared" if each.not_compared else shown
         tone = "flat" if shown in ("–", "▬") or each.improved is None else "up" if each.improved else "down"
         rows += (
             f"<tr><th scope=row>{name_as_html(label_of(name))}</th><td class=n>{number(each.baseline, unit)}</td>"

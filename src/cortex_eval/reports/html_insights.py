@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote
 
 from cortex_eval.analysis import Classified, Confidence, Hallucination, Pattern, Report, Slice
-from cortex_eval.reports.error_analysis import CRITICAL, gain_words, setup_patterns, together_words, top_patterns
-from cortex_eval.reports.html_parts import bar, ended, figure, label_of, level, section, table
-from cortex_eval.reports.text import as_html, name_as_html, visible
+from cortex_eval.reports.error_analysis import (
+    CRITICAL,
+    OVERLAP,
+    gain_words,
+    points_overlap,
+    setup_patterns,
+    together_words,
+    top_patterns,
+)
+from cortex_eval.reports.html_parts import bar, cases_address, ended, figure, label_of, level, section, table
+from cortex_eval.reports.text import as_html, name_as_html
 from cortex_eval.reports.words import moment, number, plural
 
 SLICES_SHOWN = 8
@@ -16,7 +23,22 @@ CLASSES_SHOWN = 16
 """Classes of a confusion matrix; of more than that, the ones that are confused most."""
 CONFUSIONS_SHOWN = 8
 RUNS_LISTED = 40
+_CLASS_WORDS = (
+    "Precision: of the replies that gave this class, the share that was right. Recall: of those that should have "
+    "given it, the share that did. F1: both in one figure, from 0 to 1."
+)
 _NO_ANSWERS = "These cases have no result, and say nothing about the answers: they win no points."
+
+_TREND_COLUMNS = {
+    "Pass rate": "the share of cases that passed, with its 95 % interval",
+    "Overall": "the mean of all scores, each with its weight",
+    "p50": "half of the replies came within this time",
+    "p95": "95 of 100 replies came within this time",
+    "Same verdict": "the share of cases that passed or failed as they did in the run before",
+    "Flaky": "cases with another verdict than before, although nothing had changed",
+    "Remark": "why a run cannot be compared with the one before, and its branch",
+}
+"""What the columns of the table of runs mean."""
 
 Drawn = Mapping[str, str]
 """Charts by name, as SVG; empty where none could be drawn."""
@@ -36,13 +58,14 @@ def fixes_section(report: Report) -> str:
     order = "What is critical comes first; then by" if is_critical else "Ranked by"
     lead = f"{order} the points of the pass rate that a fix alone would win back."
     lead += f" Critical: {CRITICAL}." if is_critical else ""
+    lead += f" {OVERLAP}." if points_overlap(first + others) else ""
     return told + section("Fix these first", body, anchor="fixes", lead=lead)
 
 
 def _setup(pattern: Pattern) -> str:
+    cases = plural("case", pattern.count)
     return (
-        f'<div class="fix num"><div class="gain">{pattern.count:,}<span>{plural("case", pattern.count)}</span></div>'
-        "<div>"
+        f'<div class="fix num"><div class="gain critical">{pattern.count:,}<span>{cases}</span></div><div>'
         f"<p><b>{as_html(pattern.title)}</b> {_show(pattern)}</p>"
         f"<p>{as_html(pattern.action)}</p></div></div>"
     )
@@ -90,9 +113,9 @@ def _show(pattern: Pattern) -> str:
     """A link that filters the cases below; ids are part of an address there, and inert."""
     if not pattern.cases:
         return ""
-    words = "Show them" if len(pattern.cases) >= pattern.count else f"Show {len(pattern.cases)} of them"
-    ids = ",".join(quote(visible(each), safe="") for each in pattern.cases)
-    return f'<a class="js" href="#ids={ids}">{words}</a>'
+    every = "Show it" if pattern.count == 1 else "Show them"
+    words = every if len(pattern.cases) >= pattern.count else f"Show {len(pattern.cases)} of them"
+    return f'<a class="js" href="{cases_address(pattern.cases)}">{words}</a>'
 
 
 def slices_section(slices: Sequence[Slice]) -> str:
@@ -203,7 +226,8 @@ def _classes(found: Classified) -> str:
     )
     heads = ("Class", "Precision", "Recall", "F1", "Expected")
     body = table(heads, rows, numeric=range(1, 5), label="Figures by class")
-    return f"<details class=more><summary>Precision and recall by class</summary>{body}</details>"
+    told = f'<p class="note">{_CLASS_WORDS}</p>'
+    return f"<details class=more><summary>Precision and recall by class</summary>{told}{body}</details>"
 
 
 def confidence_section(confidence: Confidence | None, drawn: Drawn) -> str:
@@ -244,7 +268,7 @@ def _trust(confidence: Confidence) -> str:
         else f"which a perfectly calibrated system could show with {confidence.n:,} replies too"
     )
     error = f"The calibration error (ECE) is {confidence.ece:.3f}, {meaning}"
-    return f"{apart} {error}; Brier score {confidence.brier:.3f}."
+    return f"{apart} {error}; Brier score {confidence.brier:.3f} (0 is best)."
 
 
 def latency_section(report: Report, drawn: Drawn) -> str:
@@ -253,7 +277,10 @@ def latency_section(report: Report, drawn: Drawn) -> str:
     if latency.p50 is None or not latency.bins:
         return ""
     most = max(each.count for each in latency.bins) or 1
-    digits = 0 if latency.bins[0].high - latency.bins[0].low >= 1 else 3
+    edges = (
+        [each.low for each in latency.bins] if len(latency.bins) > 1 else [latency.bins[0].low, latency.bins[0].high]
+    )
+    digits = next((few for few in range(3) if all(abs(edge - round(edge, few)) < 1e-9 for edge in edges)), 3)
     rows = "".join(
         f"<tr><th scope=row>{each.low:,.{digits}f} to {each.high:,.{digits}f} ms</th>"
         f"<td class=v>{bar(each.count / most)}{each.count:,}</td></tr>"
@@ -316,9 +343,12 @@ def trend_section(report: Report, drawn: Drawn) -> str:
             f"<td>{as_html(', '.join(filter(None, remarks)))}</td></tr>"
         )
     heads = ("Run", "Pass rate", "Overall", "p50", "p95", "Same verdict", "Flaky", "Remark")
-    listed = table(heads, rows, numeric=range(2, 7), label="Runs")
+    legend = "".join(f"<div><dt>{name}:</dt> <dd>{words}</dd></div>" for name, words in _TREND_COLUMNS.items())
+    listed = table(heads, rows, numeric=range(2, 7), label="Runs", told=_TREND_COLUMNS)
+    listed += f'<dl class="legend">{legend}</dl>'
     if not drawn.keys() & {"trend", "stability", "speed"}:
         return section("Over the runs", listed, anchor="trend", lead=_stability(report))
+    counted = "; the number in it counts flaky cases" if any(point.flaky for point in trend.points) else ""
     charts = "".join(
         f'<figure class="card chart"><h3>{title}</h3>{drawn[name]}'
         f'<figcaption class="note">{caption}</figcaption></figure>'
@@ -327,9 +357,13 @@ def trend_section(report: Report, drawn: Drawn) -> str:
             (
                 "stability",
                 "Test stability",
-                "Share of cases with the verdict of the run before; in a bar: flaky cases.",
+                f"A bar is the share of cases with the verdict of the run before{counted}.",
             ),
-            ("speed", "Time to a reply", "Median and 95th percentile."),
+            (
+                "speed",
+                "Time to a reply",
+                "Half of the replies came within the solid line (p50), 95 of 100 within the dashed one (p95).",
+            ),
         )
         if name in drawn
     )

@@ -12,6 +12,7 @@ import orjson
 from cortex_eval.analysis import CaseChange, Report, SetAside, asked_at
 from cortex_eval.core import Result, language_name, redact, redact_bytes
 from cortex_eval.reports.html_cases import STATES, ShownCase, case_body, case_html, state_of, with_mark
+from cortex_eval.reports.html_parts import in_attribute
 from cortex_eval.reports.text import as_html, cut, visible
 from cortex_eval.reports.words import plural, with_config
 
@@ -174,7 +175,8 @@ def cases_section(report: Report, noted: ListedCases | None = None) -> Iterator[
             shown = with_mark(shown)
         is_open = number == 0 and STATES[order[0]] in ("error", "failed")
         yield shown.replace("<details", "<details open", 1) if is_open else shown
-    yield '</div><p class="empty" id="no-case" hidden>No case fits these filters.</p>'
+    yield '</div><p class="empty" id="no-case" hidden>No case fits these filters. '
+    yield '<button type="button" id="show-all">Show all cases</button></p>'
     yield '<p class="note num" id="shown" role="status" hidden></p><button type="button" id="further" hidden></button>'
     yield from _data(lines, cases.packs)
     yield _ids("newly-broken", report.case_changes.newly_broken if report.case_changes else ())
@@ -217,7 +219,9 @@ def _filters(report: Report) -> str:
     for name, groups in (("category", report.categories), ("tier", report.tiers), ("language", report.languages)):
         if len(groups) > 1:
             named = ((each, language_name(each) if name == "language" else each) for each in groups)
-            options = "".join(f'<option value="{as_html(each)}">{as_html(shown)}</option>' for each, shown in named)
+            options = "".join(
+                f'<option value="{in_attribute(each)}">{as_html(shown)}</option>' for each, shown in named
+            )
             every = f'<option value="">{name.title()}: all</option>'
             picks += f'<select name="{name}" aria-label="{name.title()}">{every}{options}</select>'
     orders = (("", "problems first"), ("score", "lowest score"), ("slow", "slowest"), ("run", "as in the dataset"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from urllib.parse import quote
 
 from cortex_eval.analysis import Report
 from cortex_eval.reports.text import as_html, visible
@@ -19,17 +21,26 @@ LABELS = {
     "entities": "Entity F1",
     "tool": "Tool accuracy",
     "max_latency_ms": "Mean latency, at most",
+    **{f"{each}_latency_ms": f"{each} of latency" for each in ("p50", "p95", "p99")},
+    **{f"max_{each}_latency_ms": f"{each} of latency, at most" for each in ("p50", "p95", "p99")},
     "parse_time_ms": "Time to parse",
 }
 """Metrics by the names that people know them by; the others have their own, in words."""
+LONGEST_NAME = 60
+"""Characters of a name of a suite or a target in a file name."""
 _CAPITALS = {"f1": "F1", "llm": "LLM", "bleu": "BLEU", "rouge": "ROUGE", "chrf": "chrF", "json": "JSON"}
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 _KINDS = {"critical": "t-fail", "high": "t-fail", "medium": "t-warn", "low": "t-none"}
 
 
 def safe_name(text: str) -> str:
-    """A name of a suite or a target as part of a file name."""
-    return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip(".-")[:60] or "target"
+    """A name of a suite or a target as part of a file name.
+
+    Names that would look alike, because they are long or not in Latin letters, have a checksum behind them.
+    """
+    kept = re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip(".-")
+    is_lossy = len(kept) > LONGEST_NAME or not text.isascii()
+    return (kept[:LONGEST_NAME] or "target") + (f"-{zlib.crc32(text.encode(errors='replace')):08x}" if is_lossy else "")
 
 
 def subject_of(report: Report) -> str:
@@ -78,7 +89,7 @@ def table(
         f"{as_html(name)}</th>"
         for place, name in enumerate(heads)
     )
-    named = f' aria-label="{as_html(label)}"' if label else ""
+    named = f' aria-label="{in_attribute(label)}"' if label else ""
     return (
         f'<div class="scroll"><table class="num"{named}><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
@@ -93,14 +104,28 @@ def with_code(words: str) -> str:
     return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
 
 
+def cases_address(case_ids: Iterable[str]) -> str:
+    """The address on the page that lists these cases and no others.
+
+    An id is quoted twice: the list is taken apart at its commas after the address was read.
+    """
+    return "#ids=" + ",".join(quote(quote(visible(each), safe=""), safe="") for each in case_ids)
+
+
 def signed(value: float, form: str = ".2f") -> str:
-    """A difference, with a sign that is as wide as the plus."""
-    return format(value, f"+{form}").replace("-", "−")
+    """A difference, with a sign that is as wide as the plus; what rounds to nothing has none."""
+    shown = format(value, f"+{form}")
+    return shown.replace("-", "−") if shown.strip("+-0.") else shown[1:]
 
 
 def titled(words: str) -> str:
     """The attribute that shows these words when a pointer rests on an element; nothing for none."""
-    return f' title="{html.escape(visible(words))}"' if words else ""
+    return f' title="{in_attribute(words)}"' if words else ""
+
+
+def in_attribute(text: str) -> str:
+    """The text as the value of an attribute, where no mark may stand around what cannot be seen."""
+    return html.escape(visible(text))
 
 
 def bar(share: float, *, is_low: bool = False) -> str:

@@ -18,11 +18,10 @@ from cortex_eval.reports.versus_words import (
     interval,
     outcome,
     repeat_sentence,
-    reply_shown,
+    replies_shown,
     run_label,
     steps,
     system,
-    title_of,
     verdict_sentences,
 )
 
@@ -36,6 +35,7 @@ WORDS_SHOWN = 120
 _COLOURS = {
     "nothing to compare": "31",
     "worse": "31",
+    "new critical failures": "31",
     "within allowance": "33",
     "better": "32",
     "cannot tell": "33",
@@ -56,7 +56,7 @@ def render_versus_console(versus: Versus, *, colour: bool = False) -> str:
         lines += ["", *_wrapped(visible(note), "  ")]
     for place, found in enumerate(versus.comparisons, 1):
         lines += _console_comparison(found, run_label(place))
-    title = title_of(versus)
+    title = versus.verdict.upper()
     said = _wrapped(f"{title}  {visible(' '.join(verdict_sentences(versus)))}", "")
     if colour:
         said[0] = said[0].replace(title, f"\x1b[1;{_COLOURS[versus.verdict]}m{title}\x1b[0m", 1)
@@ -69,7 +69,7 @@ def render_versus_console(versus: Versus, *, colour: bool = False) -> str:
 
 def render_versus_markdown(versus: Versus) -> str:
     """The comparison as Markdown for a pull request; foreign text stands in code spans, where nothing acts."""
-    lines = [f"## {title_of(versus).capitalize()}", "", _plain(" ".join(verdict_sentences(versus))), ""]
+    lines = [f"## {versus.verdict.capitalize()}", "", _plain(" ".join(verdict_sentences(versus))), ""]
     lines += ["| | Run | Target | Dataset | Started (UTC) |", "|---|---|---|---|---|"]
     for place, run in enumerate(versus.runs):
         started = (run.started or run.created)[:16].replace("T", " ")
@@ -148,11 +148,18 @@ def _console_cases(title: str, cases: Sequence[CaseChange]) -> list[str]:
     width = min(30, max(len(visible(each.case_id)) for each in shown))
     for place, each in enumerate(shown):
         remark = "critical: " if each.is_critical and not all_critical else ""
-        remark += f"{visible(each.why)}{' (flaky before)' if each.is_flaky and title != 'Flaky' else ''}"
+        remark += f"{visible(each.why)}{_flaky(each) if title != 'Flaky' else ''}"
         lines.append(cut(f"  {cut(visible(each.case_id), width).ljust(width)}  {remark}", WIDTH))
         lines += _console_words(each, with_replies=title == "Newly broken" and place < REPLIES_SHOWN)
     rest = len(cases) - CASES_SHOWN
     return [*lines, f"  … and {rest:,} more: --json has all"] if rest > 0 else lines
+
+
+def _flaky(change: CaseChange) -> str:
+    """What else is known of a case that cannot be relied on."""
+    if any(change.asked_again):
+        return f" (asked again: passed {sum(change.asked_again)} of {len(change.asked_again)})"
+    return " (flaky before)" if change.is_flaky else ""
 
 
 def _console_words(change: CaseChange, *, with_replies: bool) -> Iterator[str]:
@@ -161,8 +168,9 @@ def _console_words(change: CaseChange, *, with_replies: bool) -> Iterator[str]:
         return
     yield f"    {in_a_line(change.question, WIDTH - 4)}"
     if with_replies:
-        yield f"    was: {in_a_line(reply_shown(change.reply_before), WIDTH - 9)}"
-        yield f"    now: {in_a_line(reply_shown(change.reply_after), WIDTH - 9)}"
+        was, now = replies_shown(change, WIDTH - 9)
+        yield f"    was: {in_a_line(was, WIDTH - 9)}"
+        yield f"    now: {in_a_line(now, WIDTH - 9)}"
 
 
 def _markdown_comparison(found: Comparison, label: str) -> list[str]:
@@ -197,10 +205,11 @@ def _markdown_cases(title: str, cases: Sequence[CaseChange]) -> list[str]:
     lines = ["", f"<details><summary>{summary}</summary>", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for each in shown:
         marks = " (critical)" if each.is_critical else ""
-        said = (each.question or "–", reply_shown(each.reply_before), reply_shown(each.reply_after))
+        why = as_code(each.why) + (_flaky(each) if title != "Flaky" else "")
+        said = (each.question or "–", *replies_shown(each, WORDS_SHOWN))
         words = [as_code(text, WORDS_SHOWN) for text in said] if has_words else []
         category = as_code(each.category) if each.category else "–"
-        lines.append(f"| {' | '.join((as_code(each.case_id) + marks, *words, category, as_code(each.why)))} |")
+        lines.append(f"| {' | '.join((as_code(each.case_id) + marks, *words, category, why))} |")
     rest = len(cases) - len(shown)
     more = [f"| … and {rest} more |{' |' * (len(heads) - 1)}"] if rest > 0 else []
     return [*lines, *more, "", "</details>"]

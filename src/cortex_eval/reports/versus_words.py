@@ -15,6 +15,7 @@ from cortex_eval.analysis import (
     Versus,
     allowed_worsening,
     broken_words,
+    case_name,
     chance,
     rounded_up,
 )
@@ -23,7 +24,9 @@ from cortex_eval.reports.words import Step, number, plural, with_config
 
 CATEGORIES_NAMED = 3
 METRICS_NAMED = 4
-CASES_NAMED = 5
+CASES_NAMED = 3
+WORDS_BEFORE = 24
+"""Characters of two replies that are shown before what differs."""
 ADJUSTED = (
     "p is adjusted for all that was tested together (Holm), and is of a change either way: twice that of a "
     "statistical gate, which asks only whether it got worse."
@@ -72,26 +75,22 @@ def p_text(p_value: float | None) -> str:
     return "" if p_value is None else chance(p_value).removeprefix("adjusted ")
 
 
-def new_critical(found: Comparison) -> tuple[CaseChange, ...]:
-    """Cases that passed and now fail what is critical: they count, whatever the chance."""
-    return tuple(each for each in found.newly_broken if each.is_critical)
-
-
 def outcome(metric: PairedMetric, found: Comparison) -> str:
     """The verdict on one metric in a word or two; new critical failures are never called chance."""
-    broken = [each for each in new_critical(found) if metric.name == "pass_rate" or metric.name in each.fails_critical]
+    critical = found.changes.new_critical
+    broken = [each for each in critical if metric.name == "pass_rate" or metric.name in each.fails_critical]
     if broken and not metric.is_regression:
         return f"{len(broken):,} new critical"
     if metric.is_telling:
         return f"{metric.verdict}, {p_text(metric.adjusted_p)}"
     if metric.verdict in ("worse", "better"):
         return _within_allowed(metric)
-    return "cannot tell" if metric.verdict == "may be chance" and new_critical(found) else _untold(metric)
+    return "cannot tell" if metric.verdict == "may be chance" and critical else _untold(metric)
 
 
 def category_outcome(row: CategoryChange, found: Comparison) -> str:
     """The verdict on one category, and how many of its cases changed theirs; critical ones are never called chance."""
-    critical = sum((each.category or NO_CATEGORY) == row.category for each in new_critical(found))
+    critical = sum((each.category or NO_CATEGORY) == row.category for each in found.changes.new_critical)
     said = [row.metric.verdict if row.metric.verdict in ("worse", "better") else _untold(row.metric)]
     said = [each for each in said if not critical or each == "worse"]
     said += [critical_count(f"{row.newly_broken} broken", row.newly_broken, critical)] if row.newly_broken else []
@@ -110,22 +109,16 @@ def critical_count(counted: str, count: int, critical: int) -> str:
     )
 
 
-def title_of(versus: Versus) -> str:
-    """The verdict in capitals; new critical failures come before what the figures alone would say."""
-    is_hidden = versus.verdict not in ("worse", "nothing to compare") and any(map(new_critical, versus.comparisons))
-    return "NEW CRITICAL FAILURES" if is_hidden else versus.verdict.upper()
-
-
 def verdict_sentences(versus: Versus) -> list[str]:
     """What came of it, run by run: the numbers, what is allowed, and what could have been seen."""
     sentences = [
         sentence for place, found in enumerate(versus.comparisons, 1) for sentence in _critical(found, run_label(place))
     ]
-    if sentences and title_of(versus) != versus.verdict.upper():
-        sentences.append(f"By the figures over all cases: {versus.verdict}.")
+    if versus.verdict == "new critical failures":
+        sentences.append(f"Exit code {versus.exit_code} for that; by the figures over all cases: {versus.by_figures}.")
     for place, found in enumerate(versus.comparisons, 1):
         label = run_label(place)
-        said = [_nothing(found, label)] if found.is_empty else []
+        said = [_nothing(found, label)] if found.is_empty else [*_not_compared(found, label)]
         said += [*_worse(found, label), *_within(found, label), *_better(found, label)]
         if not any((found.is_empty, found.regressions, found.regressed_categories)) and not any(
             metric.is_telling for metric in found.metrics.values()
@@ -135,6 +128,12 @@ def verdict_sentences(versus: Versus) -> list[str]:
     return sentences
 
 
+def _not_compared(found: Comparison, label: str) -> Iterator[str]:
+    """Which metrics nothing is told of; a note says why."""
+    if found.not_compared:
+        yield f"Not compared, for {label} is not scored as A is: {', '.join(found.not_compared)}."
+
+
 def steps(versus: Versus) -> Iterator[Step]:
     """What a reader can do next."""
     for run, found in zip(versus.runs[1:], versus.comparisons, strict=True):
@@ -142,6 +141,13 @@ def steps(versus: Versus) -> Iterator[Step]:
             down = versus.runs[0] if found.errors_a >= found.errors_b else run
             yield Step("See the errors", with_config(f"cortex runs show {down.id} --failed", down))
             return
+    for run, found in zip(versus.runs[1:], versus.comparisons, strict=True):
+        if found.not_compared:
+            yield Step("Score A in the same way", with_config(f"cortex rescore {versus.runs[0].id}", run))
+            yield Step("Then", with_config(f"cortex compare latest {run.id}", run))
+            if found.unlike.extra:
+                yield Step(f"Or install {found.unlike.extra}, and run again", with_config("cortex run", run))
+            break
     for run, found in zip(versus.runs[1:], versus.comparisons, strict=True):
         if found.newly_broken:
             yield Step("See what failed", with_config(f"cortex runs show {run.id} --failed", run))
@@ -160,6 +166,17 @@ def repeat_sentence(label: str, repeats: Repeats) -> str:
 def reply_shown(text: str | None) -> str:
     """A reply of a case, or a word for none."""
     return "(no answer)" if text is None else text or "(no text)"
+
+
+def replies_shown(change: CaseChange, width: int) -> tuple[str, str]:
+    """What was replied then and now; of two that begin alike for so long, from shortly before where they part."""
+    was, now = (" ".join(reply_shown(text).split()) for text in (change.reply_before, change.reply_after))
+    parts = (place for place, (one, other) in enumerate(zip(was, now, strict=False)) if one != other)
+    alike = next(parts, min(len(was), len(now)))
+    if alike < width - WORDS_BEFORE or was == now:
+        return was, now
+    begin = was.find(" ", alike - WORDS_BEFORE, alike) + 1 or alike - WORDS_BEFORE  # not every language parts its words
+    return f"…{was[begin:]}", f"…{now[begin:]}"
 
 
 def bounds_sentences(found: Comparison) -> list[str]:
@@ -188,17 +205,24 @@ def _untold(metric: PairedMetric) -> str:
     """Of what is neither worse nor better: only what is the same in every pair is no difference."""
     if metric.verdict == "no difference seen":
         return _within_allowed(metric) if metric.differing else "no difference"
-    return "may be chance" if metric.verdict == "may be chance" else "not known"
+    return metric.verdict if metric.verdict in ("may be chance", "not compared") else "not known"
 
 
 def _critical(found: Comparison, label: str) -> Iterator[str]:
     """Which cases fail now that must not: no p-value speaks for them."""
-    broken = new_critical(found)
+    broken, flaky = found.changes.new_critical, found.changes.flaky_critical
     if broken:
-        count, more = len(broken), len(broken) - CASES_NAMED
-        named = ", ".join(each.case_id for each in broken[:CASES_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-        failures = f"{count:,} new critical {plural('failure', count)} in {label}"
-        yield f"{failures}, whatever the chance: {named}."
+        failures = f"{len(broken):,} new critical {plural('failure', len(broken))} in {label}"
+        yield f"{failures}, a regression whatever the chance: {_named(broken)}."
+    if flaky:
+        what = f"{len(flaky):,} critical {plural('case', len(flaky))} failed in {label} and passed when asked again"
+        yield f"{what}, which is flaky and no regression: {_named(flaky)}."
+
+
+def _named(cases: Sequence[CaseChange]) -> str:
+    """The first of them by their questions."""
+    more = len(cases) - CASES_NAMED
+    return ", ".join(map(case_name, cases[:CASES_NAMED])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _nothing(found: Comparison, label: str) -> str:
@@ -229,7 +253,7 @@ def _worse(found: Comparison, label: str) -> Iterator[str]:
     if (found.regressions or named) and found.newly_broken:
         count = len(found.newly_broken)
         yield f"{count:,} {plural('case', count)} newly broken, {len(found.newly_fixed):,} fixed."
-    elif len(new_critical(found)) < len(found.newly_broken):  # else they are named already
+    elif sum(each.is_critical for each in found.newly_broken) < len(found.newly_broken):  # else they are named already
         yield f"{broken_words(found.changes, 'A')}."
 
 
@@ -251,9 +275,12 @@ def _better(found: Comparison, label: str) -> Iterator[str]:
 
 def _unseen(found: Comparison, label: str) -> Iterator[str]:
     """What a comparison that saw nothing could have seen."""
+    compared = {name: each for name, each in found.metrics.items() if each.is_compared}
+    if found.not_compared and all(map(unit_of, compared.values())):
+        return  # nothing but times is left
     yield _what_differs(found, label)
-    name = next((each for each in ("pass_rate", "overall_score") if each in found.metrics), None)
-    metric = found.metrics[name] if name else next(iter(found.metrics.values()), None)
+    name = next((each for each in ("pass_rate", "overall_score") if each in compared), None)
+    metric = compared[name] if name else next(iter(compared.values()), None)
     if metric is None:
         return
     way = "drop" if metric.direction == "higher" else "rise"
@@ -278,13 +305,14 @@ def _what_differs(found: Comparison, label: str) -> str:
     doubtful = [each for each in found.metrics.values() if each.verdict == "may be chance"]
     if doubtful:
         first = [each for each in doubtful if each.name == "pass_rate"] or doubtful
-        if new_critical(found):
+        if found.changes.new_critical:
             return f"{label}: {_moved(first[0])}, which so few changes alone do not prove."
         rest = f", as may what differs in {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
         return f"{label}: {_moved(first[0])}, which may be chance{rest}."
     if all(not each.differing for each in found.metrics.values() if not unit_of(each)):
         is_whole = not any(each.only_a or each.only_b for each in found.metrics.values())
-        return f"A and {label} score the same in every case{'' if is_whole else ' that both scored'}."
+        others = "In what is compared, " if found.not_compared else ""
+        return f"{others}A and {label} score the same in every case{'' if is_whole else ' that both scored'}."
     return f"A and {label} differ by no more than is allowed, so far as the intervals reach."
 
 

@@ -78,6 +78,8 @@ def _beside(report: Report) -> Iterator[str]:
         drops = [check.reason for check in checks if not check.ok and check.name.startswith("regression.")]
         if drops:
             yield f"Worse than {_baseline_name(report)} too: {_named(drops)}"
+    if report.gate.verdict in ("regressed", "error"):  # otherwise it is among what made the verdict
+        yield from (check.reason for check in checks if check.name.removeprefix("anchor.") == "scoring")
     noise = [check.reason.removesuffix(MAY_BE_CHANCE) for check in checks if check.name.startswith("noise.")]
     if noise:
         yield f"Perhaps worse, perhaps chance: {_named(noise)}"
@@ -125,6 +127,7 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
     elif has_trouble:
         label = {"passed": "See what failed", "error": "See what happened"}.get(verdict, "See them")
         yield Step(label, f"cortex runs show {run} --failed")
+    yield from scoring_steps(report)
     if report.run.status == "paused":
         is_to_mend = (report.run.manifest.get("paused") or {}).get("kind") in TO_MEND
         yield Step("When that is mended, go on" if is_to_mend else "Go on", f"cortex run --resume {run}")
@@ -132,6 +135,20 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
         yield Step("Ask again what is missing", f"cortex run --resume {run}")
         if any(kind.startswith("error_judge") for kind in report.error_kinds):
             yield Step("With another judge or prompt, and no new call to the target", f"cortex rescore {run}")
+
+
+def scoring_steps(report: Report) -> Iterator[Step]:
+    """How to have a baseline that is scored as the run is; nothing where it is already."""
+    held = (("baseline", "scoring", report.baseline, ""), ("anchor", "anchor.scoring", report.anchor, " --anchor"))
+    for what, check, past, option in held:
+        if past is None or past.run_id is None or all(each.name != check for each in report.gate.checks):
+            continue
+        name = f"--name {shlex.quote(past.name)}{option}"
+        if report.run.manifest.get("parent") == past.run_id:
+            yield Step(f"Make it the {what}", f"cortex baseline set {report.run.id} {name}")
+        else:
+            yield Step(f"Score the {what} in the same way", f"cortex rescore {past.run_id}")
+            yield Step("Then", f"cortex baseline set latest {name}")
 
 
 def _naming(report: Report) -> str:

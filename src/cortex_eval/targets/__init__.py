@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from cortex_eval.targets.base import Target, targets
     from cortex_eval.targets.conversation import Conversation
     from cortex_eval.targets.local import PythonTarget
+    from cortex_eval.targets.recorded import RecordedTarget
+    from cortex_eval.targets.replies import reply_from_returned
     from cortex_eval.targets.speech import (
         Audio,
         EngineError,
@@ -29,12 +31,14 @@ __all__ = [
     "Listener",
     "NotAudioError",
     "PythonTarget",
+    "RecordedTarget",
     "Speaker",
     "Target",
     "Transcript",
     "Voices",
     "open_voices",
     "read_wav",
+    "reply_from_returned",
     "speech_missing",
     "targets",
     "wav_header",
@@ -47,12 +51,14 @@ _HOMES = {
     "Listener": "speech",
     "NotAudioError": "speech",
     "PythonTarget": "local",
+    "RecordedTarget": "recorded",
     "Speaker": "speech",
     "Target": "base",
     "Transcript": "speech",
     "Voices": "speech",
     "open_voices": "speech",
     "read_wav": "speech",
+    "reply_from_returned": "replies",
     "speech_missing": "speech",
     "targets": "base",
     "wav_header": "speech",

@@ -6,6 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Self
 
@@ -27,11 +28,18 @@ class Target(ABC):
     takes_time: ClassVar[bool] = True
     """The time of a call is the time of the reply; False: the reply states its own, or it is not known."""
 
+    is_foreign: ClassVar[bool] = False
+    """Its code is somebody else's: what it answers is checked before it is kept."""
+
     _guard: Guard | None = None
     _limits: Limits | None = None
     _client: JsonClient | None = None
     _warming: asyncio.Future[ModuleType] | None = None
     _read_attachment: Callable[[Attachment], bytes] | None = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.is_foreign = not cls.__module__.startswith("cortex_eval.")
 
     @property
     def fingerprint(self) -> str:
@@ -61,6 +69,9 @@ class Target(ABC):
     ) -> None:
         """Say, before it is entered, whom it may call, within which limits, and where its cases' attachments lie."""
         self._guard, self._limits, self._read_attachment = guard, limits, read_attachment
+
+    def asked_from(self, dataset: Path) -> None:  # noqa: B027  # for those who need it
+        """Say which file its cases come from, before it is entered; not said where Python hands them over."""
 
     async def post(self, url: str, body: object, *, headers: Mapping[str, str] | None = None) -> Any:
         """JSON in, JSON out; `TargetError` for everything else."""

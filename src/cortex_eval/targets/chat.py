@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import orjson
 
-from cortex_eval.core import InputError, Range, Reply, Secret, Turn, to_json
+from cortex_eval.core import InputError, Range, Reply, Secret, TargetError, Turn, to_json
 from cortex_eval.llm import Asked, Completion, Message, Model, ModelSettings, Prices, Tool, make_model
 from cortex_eval.net import Guard
 from cortex_eval.targets.base import Target, targets
@@ -112,7 +112,11 @@ class Chat(Target):
     def characters(self, turns: Conversation) -> int:
         """How much text it would send to have this turn answered, tools and schema included."""
         beside = [each for each in (self.tools, self._schema) if each]
-        return sum(len(each.text) for each in self._messages(turns)) + sum(len(to_json(each)) for each in beside)
+        try:
+            messages = self._messages(turns)
+        except TargetError:  # it will not be sent
+            return 0
+        return sum(len(each.text) for each in messages) + sum(len(to_json(each)) for each in beside)
 
     def _messages(self, turns: Conversation) -> tuple[Message, ...]:
         messages = [] if self.system is None else [Message(role="system", text=self.system)]

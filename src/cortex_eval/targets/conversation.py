@@ -26,6 +26,8 @@ class Conversation(Sequence[Turn]):
     """The same for all turns of one conversation, different for every other one."""
     idempotency_key: str = ""
     """The same whenever this very turn is asked again."""
+    repeat: int = 0
+    """Which time it is that the case is asked in this run, from 0."""
 
     @classmethod
     def at(cls, case: Case, turn: int, replies: Sequence[Reply], *, session_id: str) -> Self:

@@ -20,7 +20,7 @@ from cortex_eval.core import InputError, Reply, TargetError, reply_from_json, sh
 from cortex_eval.targets import worker as wire
 from cortex_eval.targets.base import Target, targets
 from cortex_eval.targets.conversation import Conversation
-from cortex_eval.targets.runner import STALL_S, Function, Outcome, Runner
+from cortex_eval.targets.runner import STALL_S, Function, Outcome, RaisedError, Runner
 
 FROZEN_S = 2.0
 """A worker that does not even take note of a call being given up for this long is not alive."""
@@ -376,4 +376,6 @@ class _Worker(asyncio.SubprocessProtocol):
 
 
 def _error(told: Mapping[str, Any]) -> TargetError:  # Any: JSON from the worker
+    if told["place"] is not None:
+        return RaisedError(shorten(told["message"], 300), shorten(told["place"]))
     return TargetError(shorten(told["message"], 300), kind=told["kind"], transient=told["transient"])

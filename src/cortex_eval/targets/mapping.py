@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr, to_json
+from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr, shorten, to_json
 from cortex_eval.targets.conversation import Conversation
+from cortex_eval.targets.replies import tool_call_from
 
-PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+PLACEHOLDER = re.compile(r"\{([a-z_]+(?:\.[\w-]+(?: [\w-]+)*)*)\}")
+WITH_FIELDS = ("context", "metadata")
+"""Placeholders of which one field may be named: `{context.age}`."""
 PATH_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]|\['([^']+)'\]")
 
 DIVIDED = re.compile(r"(\$.*?)\s*/\s*(\d+(?:\.\d+)?)\s*")
@@ -25,6 +28,7 @@ SENDABLE = (
     "input",
     "language",
     "messages",
+    "metadata",
     "passages",
     "session_id",
     "turn_number",
@@ -53,8 +57,11 @@ def check_template(template: object, *, field: str, also: tuple[str, ...] = ()) 
     if isinstance(template, str):
         known = (*SENDABLE, *also)
         for name in PLACEHOLDER.findall(template):
-            if name not in known:
-                raise InputError(f"{field}: there is no placeholder {{{name}}}. {did_you_mean(name, known)}")
+            head, dot, _ = name.partition(".")
+            if dot and head not in WITH_FIELDS and head in known:
+                raise InputError(f"{field}: {{{head}}} has no fields; only {{context.…}} and {{metadata.…}} have.")
+            if head not in known:
+                raise InputError(f"{field}: there is no placeholder {{{name}}}. {did_you_mean(head, known)}")
     elif isinstance(template, Mapping):
         for value in template.values():
             check_template(value, field=field, also=also)
@@ -64,17 +71,34 @@ def check_template(template: object, *, field: str, also: tuple[str, ...] = ()) 
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
-    """The request body: a string that is just `{name}` becomes the value itself, others get its text; one pass."""
+    """The request body: a string that is just `{name}` becomes the value itself, others get its text; one pass.
+
+    `TargetError` when a case does not have a field that is named, such as `{context.age}`.
+    """
     if isinstance(template, str):
         whole = PLACEHOLDER.fullmatch(template)
         if whole:
-            return values[whole[1]]
-        return PLACEHOLDER.sub(lambda match: _as_text(values[match[1]]), template)
+            return _value(whole[1], values)
+        return PLACEHOLDER.sub(lambda match: _as_text(_value(match[1], values)), template)
     if isinstance(template, Mapping):
         return {key: fill_template(value, values) for key, value in template.items()}
     if isinstance(template, (list, tuple)):
         return [fill_template(value, values) for value in template]
     return template
+
+
+def _value(name: str, values: Mapping[str, Any]) -> Any:
+    head, dot, rest = name.partition(".")
+    here = values[head]
+    if dot and isinstance(here, Mapping) and rest in here:  # a column may have a dot in its name
+        return here[rest]
+    for step in rest.split(".") if dot else ():
+        if not isinstance(here, Mapping) or step not in here:
+            known = ", ".join(map(repr, here)) if isinstance(here, Mapping) and here else "none"
+            message = f"The request needs {{{name}}}, and the case has no {step!r} there. It has: {shorten(known)}."
+            raise TargetError(message, kind="bad_request")
+        here = here[step]
+    return here
 
 
 def _as_text(value: Any) -> str:
@@ -92,6 +116,7 @@ def sendable(turns: Conversation, *, user_id: str) -> dict[str, Any]:
         "input": turns.text,
         "language": case.language or "",
         "messages": [{"role": turn.role, "content": turn.text} for turn in turns],
+        "metadata": case.metadata,
         "passages": list(case.passages),
         "session_id": turns.session_id,
         "turn_number": case.turn + 1,
@@ -233,10 +258,13 @@ def _fit(name: str, value: Any, place: _Place) -> Any:
 
 
 def _tool_call(item: Any, place: _Place) -> ToolCall:
-    if isinstance(item, str):
-        return ToolCall(name=item)
-    name = _expect(item, dict, "tool_calls", place).get("name")
-    return ToolCall(name=_expect(name, str, "tool_calls.name", place), arguments=item.get("arguments"))
+    if (call := tool_call_from(item)) is not None:
+        return call
+    raise TargetError(
+        f"reply.tool_calls must be names, or objects with a name and arguments, and {place.path} is something else in "
+        f"the answer of {place.where}. It gave: {short_repr(item)}",
+        kind="wrong_type",
+    )
 
 
 def _expect(value: Any, kind: type | tuple[type, ...], name: str, place: _Place) -> Any:

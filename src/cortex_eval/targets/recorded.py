@@ -1,4 +1,4 @@
-"""A target that answers with replies which were recorded before, found by case id."""
+"""A target that answers with replies which were recorded before, found by case id or by question."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, NoReturn, Self
 
 from cortex_eval.core import InputError, Problem, Reply, TargetError, did_you_mean, short_repr, shorten
+from cortex_eval.datasets import asking_columns
 from cortex_eval.targets.base import Target, targets
 from cortex_eval.targets.conversation import Conversation
+from cortex_eval.targets.own_replies import row_of
 from cortex_eval.targets.replies import canonical_name, checked, reply_from_mapping, settable_names
 
 ID_COLUMNS = ("id", "case_id", "caseId", "test_id")
@@ -30,6 +32,9 @@ Row = dict[str, Any]  # Any: what the file holds
 class RecordedTarget(Target):
     """Replies from a file: JSONL, JSON or CSV, one row for each case, or for each turn and repeat of it.
 
+    A row without an id is found by its question. Where the file is the dataset's own, or none is named, the replies
+    are the columns that the cases do not use.
+
     JSONL is read twice: once to check every row and note where it lies, and again row by row when it is asked for, so
     that a file of any size needs memory for its ids alone. JSON and CSV are held whole.
     """
@@ -37,10 +42,16 @@ class RecordedTarget(Target):
     kind: ClassVar[str] = "recorded"
     takes_time: ClassVar[bool] = False
 
-    path: Path | str
+    path: Path | str | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
-    """Parts of a reply, and `id`, `turn`, `repeat`, by the columns that hold them: `{text: bot_said}`."""
+    """Parts of a reply, and `id`, `input`, `turn`, `repeat`, by the columns that hold them: `{text: bot_said}`."""
+    _is_own: bool = field(default=False, init=False, repr=False)
+    """The dataset holds the replies."""
     _rows: _Jsonl | _Held | None = field(default=None, init=False, repr=False)
+
+    def asked_from(self, dataset: Path) -> None:
+        """The file of the cases, which may hold the replies too."""
+        self._is_own = self.path is None or Path(self.path).resolve() == dataset.resolve()
 
     async def check(self) -> None:
         """Read the file; `InputError` names every line that is wrong."""
@@ -48,7 +59,9 @@ class RecordedTarget(Target):
             pass
 
     async def __aenter__(self) -> Self:
-        self._rows = await asyncio.to_thread(self._load)
+        self._check_fields()
+        if self.path is not None and not self._is_own:
+            self._rows = await asyncio.to_thread(self._load, Path(self.path))
         return self
 
     async def __aexit__(
@@ -60,21 +73,27 @@ class RecordedTarget(Target):
 
     async def ask(self, turns: Conversation) -> Reply:
         """The recorded reply to this turn."""
+        if self.path is None or self._is_own:
+            meaning = {column: name for name, column in self.fields.items()}
+            own = row_of(turns.case, self.fields)
+            own = {name: _cell(meaning.get(name, name), held) for name, held in own.items()}
+            return read_row(own, self.fields, whose=f"The row of case {turns.case.id!r}")
         assert self._rows is not None, "a target is entered before it is asked: `async with target:`"
-        # A conversation may not say which repeat it is; then the rows of the first one serve.
-        key = Key(turns.case.id, turns.case.turn, getattr(turns, "repeat", 0))
-        row = await asyncio.to_thread(self._rows.find, key)
+        key = Key(turns.case.id, turns.case.turn, turns.repeat)
+        row = await asyncio.to_thread(self._rows.find, (key, replace(key, id=asked_by(turns.text))))
         if row is None:
             where = f"case {key.id!r}" + (f", turn {key.turn}" if key.turn else "")
+            where += f", repeat {key.repeat}" if key.repeat else ""
             raise TargetError(f"{self.path} holds no reply for {where}.", kind="not_recorded")
         return read_row(row, self.fields, whose=str(self.path))
 
-    def _load(self) -> _Jsonl | _Held:
-        known = {*settable_names(), "id", "turn", "repeat"}
+    def _check_fields(self) -> None:
+        known = {*settable_names(), "id", "input", "turn", "repeat"}
         for name in self.fields:
             if name not in known:
                 raise InputError(f"fields: {name!r} is no part of a reply. {did_you_mean(name, known)}")
-        path = Path(self.path)
+
+    def _load(self, path: Path) -> _Jsonl | _Held:
         if not path.is_file():
             raise InputError(f"path: there is no file {path.absolute()}.")
         match path.suffix.lower():
@@ -129,11 +148,26 @@ def key_of(row: Row, fields: Mapping[str, str]) -> Key:
     """Whose reply a row is; `ValueError` says what is wrong with it."""
     columns = (fields["id"],) if "id" in fields else ID_COLUMNS
     value = next((row[column] for column in columns if row.get(column) is not None), None)
+    if value is None and (question := _question(row, fields)):
+        return Key(asked_by(question), _count(row, fields, "turn"), _count(row, fields, "repeat"))
     if value is None:
-        raise ValueError(f"the row has no {' or '.join(map(repr, columns))}; it has {shorten(', '.join(row))}")
+        named = " or ".join(map(repr, columns))
+        raise ValueError(f"the row has no {named}, and no question; it has {shorten(', '.join(row))}")
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         raise ValueError(f"the id must be text or a whole number, not {short_repr(value)}")
     return Key(str(value), _count(row, fields, "turn"), _count(row, fields, "repeat"))
+
+
+def asked_by(question: str) -> str:
+    """What stands for the id of a row that has only its question; no id begins like this."""
+    return f"\0{question.strip()}"
+
+
+def _question(row: Row, fields: Mapping[str, str]) -> str | None:
+    """What was asked, in the column that is named for it, or in one that is no part of a reply."""
+    others = [each for each in row if canonical_name(each) is None and each not in fields.values()]
+    columns = [fields["input"]] if "input" in fields else asking_columns(others)
+    return next((each for column in columns if isinstance(each := row.get(column), str) and each.strip()), None)
 
 
 def _count(row: Row, fields: Mapping[str, str], name: str) -> int | None:
@@ -176,7 +210,8 @@ class _Problems:
                 return None
         if key.text in seen:
             again = f"turn {key.turn}, repeat {key.repeat}" if key.text != key.id else "no turn and no repeat"
-            self.add(line, f"case {key.id!r} is here a second time, with {again}")
+            whose = f"the question {short_repr(key.id[1:])}" if key.id.startswith("\0") else f"case {key.id!r}"
+            self.add(line, f"{whose} is here a second time, with {again}")
             return None
         return key
 
@@ -208,8 +243,8 @@ class _Jsonl:
         problems.raise_them()
         self._file = os.open(path, os.O_RDONLY)
 
-    def find(self, key: Key) -> Row | None:
-        for text in key.candidates():
+    def find(self, keys: Iterable[Key]) -> Row | None:
+        for text in (each for key in keys for each in key.candidates()):
             offset = self._offsets.get(text)
             if offset is not None:
                 return self._row_at(offset, text)
@@ -251,8 +286,8 @@ class _Held:
             problems.add(None, "there is no reply in it")
         problems.raise_them()
 
-    def find(self, key: Key) -> Row | None:
-        for text in key.candidates():
+    def find(self, keys: Iterable[Key]) -> Row | None:
+        for text in (each for key in keys for each in key.candidates()):
             if text in self._rows:
                 row: Row = json.loads(self._rows[text])
                 return row
@@ -299,8 +334,10 @@ def _csv_rows(path: Path, fields: Mapping[str, str]) -> Iterator[tuple[int, obje
         raise InputError(Problem(file=str(path), line=reader.line_num, message=f"{error}.")) from error
 
 
-def _cell(name: str, cell: str) -> object:
+def _cell(name: str, cell: object) -> object:
     """Text stays text; numbers, lists and objects are read where a reply has them."""
+    if not isinstance(cell, str):
+        return cell
     if name in ("turn", "repeat"):
         return int(cell) if cell.isdecimal() else cell
     match canonical_name(name):

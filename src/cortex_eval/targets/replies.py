@@ -8,7 +8,18 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from cortex_eval.core import Money, Reply, TargetError, ToolCall, Usage, did_you_mean, short_repr, shorten, to_json
+from cortex_eval.core import (
+    Money,
+    Reply,
+    TargetError,
+    ToolCall,
+    Usage,
+    did_you_mean,
+    read_back,
+    short_repr,
+    shorten,
+    unboxed,
+)
 
 WORDS: Mapping[str, tuple[str, ...]] = {
     "text": ("response", "answer", "output", "reply", "actual_output", "agentOutput", "agent_output", "completion"),
@@ -19,6 +30,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "label": ("predicted_prakriti", "predicted_label", "prediction"),
     "confidence": ("intent_confidence",),
     "llm_invoked": ("llm_used", "used_llm"),
+    "tool_calls": ("tools_called",),
     "contexts": ("sources", "retrieved_contexts", "retrieval_context", "passages", "context_documents"),
     "total_time_ms": ("latency_ms", "response_time_ms"),
 }
@@ -34,6 +46,7 @@ _LISTS = ("contexts", "citations")
 _SETTABLE = {*_TEXTS, *_NUMBERS, *_MAPPINGS, *_LISTS, "llm_invoked", "tool_calls", "usage", "raw"}
 _CANONICAL = {word: name for name, words in WORDS.items() for word in (name, *words)} | {n: n for n in _SETTABLE}
 _PASSAGE_KEYS = ("text", "content", "page_content", "passage")
+_KNOWN_OF_A_PASSAGE = ("id", "source", "score")
 
 
 def reply_from_returned(returned: object, *, whose: str) -> Reply:
@@ -47,6 +60,8 @@ def reply_from_returned(returned: object, *, whose: str) -> Reply:
     if inspect.iscoroutine(returned):
         returned.close()  # or Python would warn that it was never awaited
         raise bad_return(f"{whose} gave back a coroutine that nobody awaited. Make it `async def`, or await it.")
+    if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+        raise bad_return(f"{whose} gave back a generator. Put its parts together, and return the text.")
     if returned is None:
         raise bad_return(f"{whose} gave back None. Return the text, a mapping or a Reply.")
     found = f"{type(returned).__name__} {shorten(short_repr(returned))}"
@@ -70,24 +85,40 @@ def reply_from_mapping(row: Mapping[Any, Any], *, whose: str) -> Reply:  # Any: 
     read = {name: _part(name, value, whose) for name, value in parts.items()}
     if rest:
         read["metadata"] = {**rest, **read.get("metadata", {})}
+    known = _known_of_passages(parts.get("contexts"))
+    if known:
+        read["metadata"] = {"passages": known, **read.get("metadata", {})}
     return Reply(**read)
 
 
 def checked(reply: Reply, *, whose: str) -> Reply:
-    """The same reply, if it can be stored: of the right types, not too large, and JSON all through."""
+    """The same reply as the store gives it back: of the right types, not too large, and JSON all through."""
     if not isinstance(reply.text, str):
         raise bad_return(f"{whose} gave a text that is {type(reply.text).__name__}, not str.")
-    if reply.confidence is not None and not 0 <= reply.confidence <= 1:
+    if isinstance(reply.confidence, float) and not 0 <= reply.confidence <= 1:  # not a number is null in JSON
         raise _no_confidence(reply.confidence, whose)
     try:
-        size = len(to_json(reply))
-    except (TypeError, ValueError, RecursionError) as error:  # orjson's own error is a TypeError
+        kept, size = read_back(Reply, reply)
+    except (TypeError, RecursionError) as error:  # orjson's own error is a TypeError
         problem = shorten(str(error))
         raise bad_return(f"{whose} gave a reply that cannot be written as JSON: {problem}.") from error
+    except ValueError as error:
+        raise bad_return(f"{whose} gave a reply with a wrong type at {shorten(str(error))}.") from error
     if size > LARGEST_REPLY:
         message = f"{whose} gave a reply of {size:,} bytes; at most {LARGEST_REPLY:,} are read."
         raise TargetError(message, kind="too_large")
-    return reply
+    if kept.confidence is not None and not 0 <= kept.confidence <= 1:
+        raise _no_confidence(kept.confidence, whose)
+    if kept.usage is not None and not _is_countable(kept.usage):
+        raise _wrong("usage", kept.usage, whose)
+    return kept
+
+
+def _is_countable(usage: Usage) -> bool:
+    """Whether it can be added up: no amount that is not a number, nothing below zero."""
+    is_sum = usage.cost is None or (usage.cost.amount.is_finite() and usage.cost.amount >= 0)
+    counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
+    return is_sum and min(counts) >= 0
 
 
 def bad_return(message: str) -> TargetError:
@@ -139,16 +170,37 @@ def _passage(value: object, name: str, whose: str) -> str:
     raise _wrong(name, value, whose)
 
 
-def _tool_call(value: object, whose: str) -> ToolCall:
+def tool_call_from(value: object) -> ToolCall | None:
+    """A tool call: a name, or {name, arguments} in any box; None: it is none. Text that is no JSON is kept as such."""
     if isinstance(value, ToolCall):
         return value
     if isinstance(value, str):
         return ToolCall(name=value)
-    if isinstance(value, Mapping) and isinstance(value.get("name"), str):
-        arguments = value.get("arguments")
-        if arguments is None or isinstance(arguments, Mapping):
-            return ToolCall(name=value["name"], arguments=arguments)
-    raise _wrong("tool_calls", value, whose)
+    name, arguments = unboxed(value) if isinstance(value, Mapping) else (None, None)
+    if isinstance(arguments, str):
+        from cortex_eval.llm import UNPARSED
+
+        arguments = {UNPARSED: arguments}
+    if not isinstance(name, str) or not isinstance(arguments, Mapping | None):
+        return None
+    return ToolCall(name=name, arguments=arguments)
+
+
+def _known_of_passages(passages: object) -> list[dict[str, Any]]:  # Any: JSON
+    """All but the texts, as the kind `rag` keeps it; empty when no passage says more of itself."""
+    if not isinstance(passages, list | tuple) or not any(isinstance(each, Mapping) for each in passages):
+        return []
+    rows = [each if isinstance(each, Mapping) else {} for each in passages]
+    known = [{key: row.get(key) for key in _KNOWN_OF_A_PASSAGE} for row in rows]
+    return known if any(value is not None for row in known for value in row.values()) else []
+
+
+def _tool_call(value: object, whose: str) -> ToolCall:
+    if (call := tool_call_from(value)) is not None:
+        return call
+    raise bad_return(
+        f"{whose} gave {short_repr(value)} among its tool_calls. Give names, or {{name, arguments}} with an object."
+    )
 
 
 def _usage(value: Mapping[str, Any], whose: str) -> Usage:

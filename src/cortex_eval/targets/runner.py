@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from cortex_eval.core import InputError, Reply, TargetError, shorten
+from cortex_eval.core import InputError, Reply, TargetError, place_of, shorten
 from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.replies import reply_from_returned
 
@@ -330,11 +330,19 @@ class Runner:
             self._submit_async(call)
 
 
+class RaisedError(TargetError):
+    """A callable raised; what it said and where it stands are apart, so that cutting one leaves the other."""
+
+    def __init__(self, message: str, place: str) -> None:
+        super().__init__(f"{message} ({place})." if place else f"{message}.", kind="raised")
+        self.message, self.place = message, place
+
+
 def raised(error: BaseException, *, whose: str) -> TargetError:
     """What a callable raised, as the error of its case; a TargetError of its own keeps its kind."""
     if isinstance(error, TargetError):
         return TargetError(shorten(str(error)), kind=error.kind, transient=error.transient)
-    return TargetError(f"{whose} raised {shorten(first_line(error))}.", kind="raised")
+    return RaisedError(f"{whose} raised {shorten(first_line(error))}", shorten(place_of(error)))
 
 
 def first_line(error: BaseException) -> str:

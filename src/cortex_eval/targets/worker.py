@@ -28,7 +28,7 @@ from cortex_eval.core import (
     to_json,
 )
 from cortex_eval.targets.conversation import Conversation
-from cortex_eval.targets.runner import PARTS, Function, Outcome, Runner, first_line
+from cortex_eval.targets.runner import PARTS, Function, Outcome, RaisedError, Runner, first_line
 
 HEADER = struct.Struct(">IQc")
 """Bytes that follow, number of the call, what it is: one of the letters below."""
@@ -190,8 +190,9 @@ def _runner(function: Function, whose: str, write: Callable[[bytes], None], stal
 
 
 def _pack_error(error: TargetError) -> bytes:
-    text = str(error).encode(errors="replace").decode()  # a lone surrogate cannot be sent
-    return orjson.dumps({"kind": error.kind, "message": text, "transient": error.transient})
+    message, place = (error.message, error.place) if isinstance(error, RaisedError) else (str(error), None)
+    text = message.encode(errors="replace").decode()  # a lone surrogate cannot be sent
+    return orjson.dumps({"kind": error.kind, "message": text, "transient": error.transient, "place": place})
 
 
 def _writer(outgoing: int) -> Callable[[bytes], None]:

@@ -18,6 +18,27 @@
   paint(themes.includes(kept) ? kept : "auto");
   button.addEventListener("click", () => paint(themes[(themes.indexOf(root.dataset.theme) + 1) % themes.length]));
 
+  // What scrolls inside itself can be reached and moved with the keyboard, and has a name.
+  function nameOf(box) {
+    if (box.matches(".say")) return box.matches(".u") ? "What was asked" : "The reply";
+    return box.matches(".want") ? "What was expected" : box.querySelector("table").getAttribute("aria-label") ?? "Scores";
+  }
+  function reach(part) {
+    for (const box of part.querySelectorAll(".scroll, .say, .want")) {
+      const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+      if (scrolls === box.hasAttribute("tabindex")) continue;
+      if (!scrolls) for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+      else {
+        box.tabIndex = 0;
+        box.setAttribute("role", "region");
+        box.setAttribute("aria-label", nameOf(box));
+      }
+    }
+  }
+  addEventListener("resize", () => reach(document));
+  document.addEventListener("toggle", (event) => reach(event.target), true); // what was closed had no size
+  reach(document);
+
   const bar = element("filters");
   if (!bar) return;
 
@@ -77,6 +98,7 @@
     const fill = (body) => {
       if (body === null) node.append(make("p", "labels last", "The conversation of this case is not in this page; the note above the list says where it is."));
       else line.insertAdjacentHTML("afterend", body); // made and escaped with the page, and its policy runs no script
+      if (node.open) reach(node);
     };
     if (each.body === null) bodyOf(each).then(fill);
     else fill(each.body);
@@ -92,6 +114,9 @@
   function read() {
     const address = new URLSearchParams(location.hash.slice(1));
     for (const name in state) state[name] = address.get(name) || "";
+  }
+  function idOf(part) { // an address that somebody wrote by hand may not be well formed
+    try { return decodeURIComponent(part); } catch { return part; }
   }
   function textOf(each) { // null: packed, and not looked at yet
     if (each.text === null && each.packed < 0) {
@@ -118,7 +143,7 @@
   }
   function show() {
     const words = state.q.trim().toLowerCase();
-    const ids = state.ids ? new Set(state.ids.split(",").map(decodeURIComponent)) : null;
+    const ids = state.ids ? new Set(state.ids.split(",").map(idOf)) : null;
     found = cases.filter((each) => fits(each, words, ids)).sort(ORDERS[state.order] || ORDERS[""]);
     draw();
     for (const chip of chips) chip.setAttribute("aria-pressed", String(chip.value === state.state && !ids));
@@ -136,15 +161,18 @@
     empty.hidden = found.length > 0;
     const left = found.length - most;
     shown.hidden = found.length === cases.length && left <= 0;
-    shown.textContent = Math.min(most, found.length).toLocaleString("en") + " of " + found.length.toLocaleString("en") + (found.length === 1 ? " case" : " cases");
+    shown.textContent = Math.min(most, found.length).toLocaleString("en") + " of " + found.length.toLocaleString("en") + (found.length === 1 ? " case" : " cases") + (state.ids ? ", chosen by a link" : "");
     further.hidden = left <= 0;
     further.textContent = "Show " + Math.min(STEP, Math.max(left, 0)) + " more";
+  }
+  function keep() { // the filters are in the address
+    history.replaceState(null, "", "#" + new URLSearchParams(Object.entries(state).filter(([, value]) => value)));
   }
   function set(name, value) {
     if (name !== "q" && name !== "order") state.ids = "";
     state[name] = value;
     limit = STEP;
-    history.replaceState(null, "", "#" + new URLSearchParams(Object.entries(state).filter(([, v]) => v)));
+    keep();
     show();
   }
   function move(step) {
@@ -156,22 +184,48 @@
     if (next) next.querySelector("summary").focus();
   }
 
+  function arrive() { // a link chose cases: the eye and the keyboard are led to the first, and the only one is opened
+    read(); limit = STEP; show();
+    if (!state.ids) return;
+    const first = list.firstElementChild;
+    if (first && found.length === 1) first.open = true;
+    element("cases").scrollIntoView();
+    if (first) first.querySelector("summary").focus({ preventScroll: true });
+    const line = first?.getBoundingClientRect();
+    if (line && line.top > innerHeight * 0.6) first.scrollIntoView();
+  }
+  function back() { // from within a case to its line, closed; with Escape
+    const within = document.activeElement.closest("details.case[open]");
+    if (!within) return;
+    within.open = false;
+    within.querySelector("summary").focus();
+  }
+
   for (const chip of chips) chip.addEventListener("click", () => set("state", chip.value));
   for (const pick of picks) pick.addEventListener("change", () => set(pick.name, pick.value));
   search.addEventListener("input", () => set("q", search.value));
   further.addEventListener("click", () => { limit += STEP; draw(); });
   addEventListener("hashchange", () => {
-    if (element(location.hash.slice(1))) return; // a link to a section
-    read(); limit = STEP; show();
-    if (state.ids) element("cases").scrollIntoView();
+    if (!element(location.hash.slice(1))) arrive();
+    else if (Object.values(state).some(Boolean)) keep(); // the browser went to a section; what was filtered stays so
+  });
+  addEventListener("click", (event) => { // the same link once more changes no address, and leads there all the same
+    const link = event.target.closest("a[href^='#ids=']");
+    if (link && link.hash === location.hash) arrive();
+  });
+  element("show-all").addEventListener("click", () => {
+    for (const name in state) state[name] = "";
+    set("q", "");
+    search.focus();
   });
   const keys = element("keys");
   element("close-keys").addEventListener("click", () => keys.close());
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea") || keys.open) return;
     if (event.key === "/") { event.preventDefault(); search.focus(); }
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
+    else if (event.key === "Escape") back();
     else if (event.key === "?") keys.showModal();
   });
 
@@ -203,6 +257,11 @@
   });
 
   bar.hidden = false;
-  if (!element(location.hash.slice(1))) read();
-  show();
+  if (location.hash && !element(location.hash.slice(1))) arrive();
+  else show();
+  const opened = list.querySelector(":scope > [open]"); // of those with a problem, one that happened to be at hand
+  if (opened && opened !== list.firstElementChild && !location.hash) {
+    opened.open = false;
+    list.firstElementChild.open = true;
+  }
 })();
