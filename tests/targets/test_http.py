@@ -80,25 +80,6 @@ async def test_a_chatbot_may_give_more_than_text(scripted_service):
     assert reply.raw["other"] == 5
 
 
-@pytest.mark.parametrize(
-    ("sent", "arguments"),
-    [('{"q": 1}', {"q": 1}), ("", {}), ("q=1", {"_unparsed": "q=1"}), (None, None), ({"q": 1}, {"q": 1})],
-)
-async def test_arguments_of_a_tool_that_come_as_a_text_of_json_are_read(scripted_service, sent, arguments):
-    bot = scripted_service({"text": "Hi.", "tool_calls": [{"name": "find", "arguments": sent}]})
-
-    reply = await ask("chatbot", bot.url)
-
-    assert reply.tool_calls == (ToolCall(name="find", arguments=arguments),)
-
-
-async def test_arguments_of_a_tool_that_have_no_names_are_an_error(scripted_service):
-    bot = scripted_service({"text": "Hi.", "tool_calls": [{"name": "find", "arguments": [1]}]})
-
-    with pytest.raises(TargetError, match="tool_calls must be names, or objects"):
-        await ask("chatbot", bot.url)
-
-
 async def test_a_template_is_filled_with_what_the_request_needs(scripted_service):
     bot = scripted_service({"choices": [{"message": {"content": "Hi."}}], "docs": [{"t": "a"}, {}, {"t": "b"}]})
     body = {

@@ -36,16 +36,14 @@ def test_calls_can_be_pointed_at_inside_their_box():
     assert reply.tool_calls == (BOOK,)
 
 
-def test_a_call_with_an_empty_text_has_no_arguments():
-    reply = read_plain_reply({"text": "", "tool_calls": [{"function": {"name": "stop", "arguments": ""}}]}, where="x")
+@pytest.mark.parametrize(
+    ("sent", "arguments"),
+    [('{"q": 1}', {"q": 1}), ("", {}), ("{q: 1", {"_unparsed": "{q: 1"}), (None, None), ({"q": 1}, {"q": 1})],
+)
+def test_arguments_that_are_json_in_a_text_are_read_and_other_text_is_kept_as_the_wrong_one_it_is(sent, arguments):
+    reply = read_plain_reply({"text": "", "tool_calls": [{"name": "find", "arguments": sent}]}, where="x")
 
-    assert reply.tool_calls == (ToolCall(name="stop", arguments={}),)
-
-
-def test_arguments_that_are_no_json_are_kept_as_the_wrong_text_that_they_are():
-    reply = read_plain_reply({"text": "", "tool_calls": [{"name": "book", "arguments": "{day: Monday"}]}, where="x")
-
-    assert reply.tool_calls == (ToolCall(name="book", arguments={"_unparsed": "{day: Monday"}),)
+    assert reply.tool_calls == (ToolCall(name="find", arguments=arguments),)
 
 
 @pytest.mark.parametrize("call", [{"id": 1}, 5, {"name": "book", "arguments": [1]}, {"name": 5}])

@@ -1,7 +1,7 @@
 """Language models behind one seam: OpenAI-compatible servers, Anthropic, Gemini and GGUF files; tokens and prices."""
 
 from cortex_eval.llm.base import Asked, Completion, Message, Model, Tool
-from cortex_eval.llm.gather import UNPARSED, read_arguments
+from cortex_eval.llm.gather import UNPARSED
 from cortex_eval.llm.models import ModelSettings, make_model, prices_of
 from cortex_eval.llm.prices import Prices, price_of, price_table
 
@@ -18,5 +18,4 @@ __all__ = [
     "price_of",
     "price_table",
     "prices_of",
-    "read_arguments",
 ]
