@@ -161,7 +161,7 @@ class CaseReader:
         return CaseRow(
             self.cases,
             case_id,
-            orjson.dumps(data, option=_STRICT),
+            bytes(memoryview(orjson.dumps(data, option=_STRICT))),  # a copy: what orjson gives holds on to 4 KiB
             len(data["turns"]),
             data.get("category"),
             data.get("tier"),
