@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, takewhile
@@ -18,6 +18,7 @@ from cortex_eval.core import (
     Case,
     Failure,
     Reply,
+    Result,
     TargetError,
     Usage,
     changed,
@@ -27,7 +28,8 @@ from cortex_eval.core import (
 )
 from cortex_eval.manifest import Begun, has_reply
 from cortex_eval.net import Line, Outside, Place, is_misfit
-from cortex_eval.storage import Slot, Store, StoredTurn
+from cortex_eval.scoring import Judged
+from cortex_eval.storage import Kept, Slot, Store, StoredTurn, as_read
 from cortex_eval.targets import Conversation, Target
 
 NOT_ENDED = ("length", "content_filter")
@@ -52,8 +54,10 @@ class Answered(NamedTuple):
 
     slot: Slot
     reply: Reply
-    may_repeat: bool
+    may_repeat: bool = False
     """Whether judges may have been asked about it when an earlier part of the run was cut off."""
+    kept: Kept | None = None
+    """How the reply was kept, if that was just now."""
 
 
 class Known(NamedTuple):
@@ -122,7 +126,7 @@ class Asker:
 
     async def ask(
         self, turns: Conversation, slot: Slot, *, cached: Reply | None = None, may_repeat: bool = False
-    ) -> Reply:
+    ) -> Kept:
         """The reply to one turn, saved; a call's place is held until then. Errors as in `Line.call`.
 
         One that may have been asked before, in a part of the run that was cut off, is marked.
@@ -144,12 +148,13 @@ class Asker:
             if may_repeat:
                 reply = changed(reply, metadata={**reply.metadata, "may_repeat": True})
                 self.may_repeat += 1
-            reply = await self.store.results.save_reply(slot, reply)  # scorers and later turns see what is kept
+            kept = await self.store.results.save_reply(slot, reply)  # scorers and later turns see what is kept
+        reply = kept.reply
         self.progress.add_cost(reply)
         if self.uses_cache and reply.text and reply.finish_reason not in NOT_ENDED:
             key = turns.cache_key(self.plan.target_fingerprint, slot.repeat)
             self.store.cache.keep(key, "reply", to_json(reply))
-        return reply
+        return kept
 
     async def is_worth_asking_again(self, doubt: Doubtful) -> bool:
         """Whether a case that failed gets another chance: the target was down, or nobody was answered meanwhile.
@@ -235,6 +240,20 @@ async def _ask_foreign(target: Target, turns: Conversation) -> Reply:
     from cortex_eval.targets import reply_from_returned
 
     return reply_from_returned(await target.ask(turns), whose=target.kind or type(target).__name__)
+
+
+def results_of(
+    run_id: str, waiting: Waiting, case: Case, answered: Sequence[Answered], verdicts: Sequence[Judged]
+) -> list[Result]:
+    """The results of a case as the store gives them; none where a turn has no reply, or an earlier one."""
+    if len(answered) < len(case.turns):
+        return []
+    made = [
+        as_read(run_id, case, waiting.body, slot, kept, judged)
+        for (slot, _, _, kept), judged in zip(answered, verdicts, strict=True)
+        if kept is not None
+    ]
+    return made if len(made) == len(answered) else []
 
 
 def session_of(run_id: str, ordinal: int, repeat: int) -> str:

@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cortex_eval.asking import Answered, Asker, Doubtful, Waiting, session_of
+from cortex_eval.asking import Answered, Asker, Doubtful, Waiting, results_of, session_of
 from cortex_eval.config import Plan
 from cortex_eval.control import Progress, Stop, first_of
 from cortex_eval.core import Case, InputError, StorageError, TargetError, Unavailable, case_from_json
@@ -21,7 +21,7 @@ from cortex_eval.manifest import Begun, begin
 from cortex_eval.net import Outside
 from cortex_eval.outcome import find_baseline, report_on, settled
 from cortex_eval.reask import cases_to_ask_again
-from cortex_eval.scoring import Scoreboard, opened
+from cortex_eval.scoring import Judged, Scoreboard, opened
 from cortex_eval.sofar import See, SoFar
 from cortex_eval.storage import LostLease, Slot, Store, StoredTurn
 from cortex_eval.targets import Conversation
@@ -214,44 +214,44 @@ class _Play:
         for turn in range(len(case.turns)):
             attempt = there[turn].attempt if turn in there else 0
             slot = first._replace(turn=turn, attempt=attempt) if turn or attempt else first
-            reply = known.get(turn)
             is_next = there[turn].state == "pending" if turn in there else len(answered) == len(known)
             may_repeat = waiting.may_repeat and is_next
-            if reply is None and (self.stop.drain.is_set() if self.may_ask else turn not in there):
+            if (reply := known.get(turn)) is not None:
+                answered.append(Answered(slot, reply, may_repeat))
+                continue
+            if self.stop.drain.is_set() if self.may_ask else turn not in there:
                 return None
-            if reply is None and not self.may_ask:
+            if not self.may_ask:
                 break
-            if reply is None:
-                if turn in there:
-                    slot = slot._replace(attempt=attempt + 1)  # the earlier error stays beside the new result
-                turns = Conversation.at(case, turn, [each.reply for each in answered], session_id=session_id)
-                try:
-                    reply = await self.asker.ask(turns, slot, cached=cached.get(turn), may_repeat=may_repeat)
-                except TargetError as error:
-                    if self.asker.line.is_in_doubt:
-                        doubt = Doubtful(waiting, case, answered, there, slot, error, self.asker.line.recoveries)
-                        self.doubts.append(doubt)
-                        return None
-                    await self.asker.save_error(slot, error)
-                    break
-            answered.append(Answered(slot, reply, may_repeat and turn in known))
+            if turn in there:
+                slot = slot._replace(attempt=attempt + 1)  # the earlier error stays beside the new result
+            turns = Conversation.at(case, turn, [each.reply for each in answered], session_id=session_id)
+            try:
+                kept = await self.asker.ask(turns, slot, cached=cached.get(turn), may_repeat=may_repeat)
+            except TargetError as error:
+                if self.asker.line.is_in_doubt:
+                    doubt = Doubtful(waiting, case, answered, there, slot, error, self.asker.line.recoveries)
+                    self.doubts.append(doubt)
+                    return None
+                await self.asker.save_error(slot, error)
+                break
+            answered.append(Answered(slot, kept.reply, kept=kept))
         return answered
 
     async def _score_turns(self, waiting: Waiting, case: Case, answered: list[Answered]) -> None:
         """Score every turn that was answered and save the verdicts."""
-        replies = [each.reply for each in answered]
-        states = ["error_target"] if len(answered) < len(case.turns) else []
+        replies, verdicts = [each.reply for each in answered], list[Judged]()
         try:
-            for turn, (slot, reply, again) in enumerate(answered):
+            for turn, (slot, reply, again, _) in enumerate(answered):
                 is_last = turn == len(case.turns) - 1
                 judged = await self.board.judge(case.at(turn), reply, replies if is_last else None, may_repeat=again)
-                self.store.results.save_verdict(slot, judged)
-                states.append(judged.state)
+                verdicts.append(self.store.results.save_verdict(slot, judged))
         except Unavailable as reason:
             self.stop.pause(reason.kind, str(reason))  # what was answered is kept, and judged on resume
         else:
-            self.progress.count(states)
-            self.so_far.settle(waiting.ordinal)
+            errors = ["error_target"] if len(answered) < len(case.turns) else []
+            self.progress.count([*errors, *(each.state for each in verdicts)])
+            self.so_far.settle(waiting.ordinal, results_of(self.run.id, waiting, case, answered, verdicts))
         finally:
             self.backlog.release()
 

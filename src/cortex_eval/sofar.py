@@ -26,6 +26,8 @@ BUSY = 0.75
 """Share of its time that the event loop may be at work for others."""
 READ_AT_ONCE = 1_000
 """Cases."""
+HELD_BYTES = 4_000_000
+"""Of cases and replies that wait to be added: more of them are read again from the store."""
 PIECE = 25
 """Cases that are added before calls get their turn again: about a millisecond."""
 PIECE_PAUSE_S = 0.004
@@ -34,7 +36,8 @@ PIECE_PAUSE_S = 0.004
 class SoFar:
     """The sums of a run over the cases, in the order of asking, up to the first one that is not settled.
 
-    Everything is read from the store, and a report that is made again adds up the same in the same order.
+    What was just kept is at hand as the store would give it, and everything else is read from there: a report that is
+    made again adds up the same in the same order.
     """
 
     def __init__(self, store: Store, run: RunRecord, gate: GateSettings, see: See = None) -> None:
@@ -44,6 +47,9 @@ class SoFar:
         """Cases, in the order of asking, that may be under way; none of the others is."""
         self._open: dict[int, int] = {}
         """How many repeats of a case are not settled; only where some are not."""
+        self._held: dict[int, Sequence[Result]] = {}
+        """Results of cases that are settled and not in the sums yet; of those beyond `HELD_BYTES`, none."""
+        self._held_bytes = 0
         self._added = 0
         """Cases that are in the sums."""
         self._sums: Sums | None = None
@@ -55,11 +61,17 @@ class SoFar:
         self._begun = upto
         self._open |= Counter(open_)
 
-    def settle(self, ordinal: int) -> None:
-        """One repeat of a case has got its verdict, or its error, for good."""
+    def settle(self, ordinal: int, made: Sequence[Result]) -> None:
+        """One repeat of a case has got its verdicts, or its error, for good; `made`: its results, if they are at hand.
+
+        Those of several repeats, and what does not fit into the memory, are read when their time comes.
+        """
         left = self._open.pop(ordinal, 1) - 1
         if left > 0:
             self._open[ordinal] = left
+        if made and self._run.repeats == 1 and not made[0].repeat and self._held_bytes <= HELD_BYTES:
+            self._held[ordinal] = made
+            self._held_bytes += sum(map(_size, made))
 
     async def follow(self) -> None:
         """Sum up what is settled as the run goes on, in small pieces; to be cancelled at its end."""
@@ -69,8 +81,7 @@ class SoFar:
             if await _busy_for(LAST_PAUSE_S if is_nearly_done else PAUSE_S) > BUSY:
                 continue  # there is no time to spare: at the end is as good
             if len(settled := self._settled()) >= PIECE:
-                await self._store.flush(self._run.id)  # a verdict of an earlier part may stand where the new one goes
-                await self._add(await asyncio.to_thread(self._read, settled))
+                await self._add(await self._results_of(settled))
 
     async def _add(self, found: Sequence[Sequence[Result]]) -> None:
         if self._sums is None:
@@ -82,6 +93,8 @@ class SoFar:
             except Exception as error:  # noqa: BLE001  # a bug, which must not cost the rest of the run
                 self._error = error
                 return
+            for place in self._ordinals[self._added : self._added + len(piece)]:
+                self._held_bytes -= sum(map(_size, self._held.pop(place, ())))
             self._added += len(piece)
             await asyncio.sleep(PIECE_PAUSE_S)
 
@@ -92,13 +105,20 @@ class SoFar:
             end += 1
         return self._ordinals[first:end]
 
-    def _read(self, ordinals: Sequence[int]) -> list[list[Result]]:
+    async def _results_of(self, ordinals: Sequence[int]) -> list[Sequence[Result]]:
         """The results of these cases, each case's together, up to the first one whose verdict is not on disk yet."""
+        found = {}
+        if further := [each for each in ordinals if each not in self._held]:
+            await self._store.flush(self._run.id)  # a verdict of an earlier part may stand where the new one goes
+            found = await asyncio.to_thread(self._read, further)
+        return list(takewhile(_is_final, (self._held.get(each) or found.get(each, []) for each in ordinals)))
+
+    def _read(self, ordinals: Sequence[int]) -> dict[int, list[Result]]:
         found: dict[int, list[Result]] = {}
         with suppress(StorageError):  # whoever writes waits or tells; what is not read now is read in the end
             for result in self._store.results.read_at(self._run.id, ordinals):
                 found.setdefault(result.ordinal, []).append(result)
-        return list(takewhile(_is_final, (found.get(each, []) for each in ordinals)))
+        return found
 
     def complete(self) -> Sums:
         """What all results add up to that are in the store, settled or not: the run has ended."""
@@ -114,6 +134,10 @@ async def _busy_for(pause_s: float) -> float:
     began, worked = time.monotonic(), time.thread_time()
     await asyncio.sleep(pause_s)
     return (time.thread_time() - worked) / (time.monotonic() - began)
+
+
+def _size(result: Result) -> int:
+    return len(result.case_json or b"") + len(result.reply_json or b"") + len(result.scores_json)
 
 
 def _is_final(results: Sequence[Result]) -> bool:

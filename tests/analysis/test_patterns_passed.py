@@ -8,8 +8,8 @@ import pytest
 from made_results import made_case, made_report, made_result, made_run
 
 from cortex_eval.analysis import Report
-from cortex_eval.analysis.patterns_passed import other_number
-from cortex_eval.core import Expected, Result
+from cortex_eval.analysis.patterns_passed import PassedReplies, other_number
+from cortex_eval.core import Expected, Reply, Result
 
 DOSE, ASKED = "Take 500 mg of paracetamol every 6 hours.", "How much paracetamol may I take?"
 
@@ -121,3 +121,31 @@ def test_a_turn_of_a_conversation_and_a_case_with_many_digits_behind_its_answer_
 
     assert report.passed_numbers is not None
     assert [(each.case, each.question) for each in report.passed_numbers.cases] == [("case_0000", ASKED)]
+
+
+@pytest.mark.parametrize(
+    ("expected", "reply", "is_looked_at"),
+    [
+        ("5 mg", "Take 5 mg.", False),
+        ("5 mg", "5 mg", False),
+        ("5 mg", "Take 5 mg, twice.", False),
+        ("5 mg", "Take 15 mg.", True),
+        ("5 mg", "Take 0.5 mg.", True),
+        ("5 mg", "Take 5 mgs.", True),
+        ("5", "Take 5.5 mg.", True),
+        ("5", "At 5:30.", True),
+        ('5 "mg"', 'Take 5 "mg".', False),
+        ("5 mg", 'They say "take 6 mg", no more.', True),
+        (Expected(answer="6 mg", answers=("5 mg",)), "Take 5 mg.", False),
+        (Expected(answer="6 mg", answers=("7 mg",)), "Take 5 mg.", True),
+    ],
+)
+def test_a_reply_with_the_expected_answer_in_it_as_it_is_is_not_looked_at(expected, reply, is_looked_at, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(PassedReplies, "_look_at", lambda _self, held: looked_at.append(held.reply))
+
+    with_source = Reply(text=reply, contexts=("The leaflet", "Take 5 mg."))
+    expected = Expected(answer=expected) if isinstance(expected, str) else expected
+    report_on(made_result(made_case(0, (ASKED,), expected=expected), reply=with_source))
+
+    assert looked_at == ([reply] if is_looked_at else [])

@@ -54,10 +54,12 @@ def told(report: Any) -> dict[str, Any]:
     return {**replace(report, timestamp="").to_dict(), "run": report.run.id, "timestamp": ""}
 
 
+@pytest.mark.parametrize("held", [-1, 400, sofar.HELD_BYTES])
 @pytest.mark.parametrize("repeats", [1, 3])
 async def test_what_was_summed_up_on_the_way_is_what_the_store_says_afterwards(
-    scripted_service, store, at_once_and_often, repeats
+    scripted_service, store, at_once_and_often, repeats, held, monkeypatch
 ):
+    monkeypatch.setattr(sofar, "HELD_BYTES", held)
     bot = scripted_service(answers, latency_s=0.005)
     asked: list[Case] = talks(60)
     calls_when_seen: list[int] = []
@@ -103,11 +105,27 @@ async def test_a_store_that_fails_to_read_meanwhile_costs_nothing_but_time(
         return 1.0
 
     monkeypatch.setattr(store.results, "read_at", fails_at_first)
+    monkeypatch.setattr(sofar, "HELD_BYTES", -1)  # nothing is at hand
     plan = plan_for(bot.url, talks(40), at_once=4, scorers=[waits(until_it_was_tried)])
     report = await execute(plan, store)
 
     assert (report.totals.cases, report.totals.errors, report.run.status) == (40, 0, "completed")
     assert len(tries) > 4
+
+
+async def test_what_was_just_kept_is_not_read_again(scripted_service, store, at_once_and_often, monkeypatch):
+    bot = scripted_service(right, latency_s=0.005)
+    read, asked_for = store.results.read_at, []
+
+    def noting(run_id: str, ordinals: Any) -> Any:
+        asked_for.extend(ordinals)
+        return read(run_id, ordinals)
+
+    monkeypatch.setattr(store.results, "read_at", noting)
+    report = await execute(plan_for(bot.url, talks(60), at_once=4), store)
+
+    assert report.totals.cases == 60
+    assert len(asked_for) < 60, "only what is left at the end"
 
 
 async def test_a_resumed_run_sums_up_what_was_there_and_what_it_adds(scripted_service, store, at_once_and_often):

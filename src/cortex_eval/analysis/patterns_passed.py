@@ -31,6 +31,8 @@ HELD_BYTES = 1_000_000
 _LENIENT = WORDING | MEANING
 """Kinds of scorers that may let another number pass, for the rest of the reply is as expected."""
 _EXPECTED, _END = b'"expected":', b'"}'
+_ANSWER, _TEXT, _NEXT = b'"expected":{"answer":"', b'{"text":"', b'","'
+_APART, _BEFORE = re.compile(rb'["?!;)]|[.,:]? |[.,:]"'), b' "('
 _DIGITS, _HINDI_DIGIT = b"0123456789", re.compile(rb"\xe0\xa5[\xa6-\xaf]")
 _WRITTEN = re.compile(r"\d+(?:[.,:]\d+)*\s?[^\W\d_]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?।])\s+|[\n\r;]+")
@@ -92,7 +94,8 @@ class PassedReplies:
         if not _has_digit(b"".join(expected)):
             return
         for row, rest in zip(rows, expected, strict=True):
-            if _has_digit(rest[: rest.find(_END)]):  # and not only in what stands behind it
+            wanted = rest[: rest.find(_END)]
+            if _has_digit(wanted) and not _is_said(wanted, row.reply_json):  # and not only in what stands behind it
                 self.add_turn(row)
 
     def add_turn(self, row: Result) -> None:
@@ -136,6 +139,17 @@ def _has_digit(text: bytes) -> bool:
     if len(text.translate(None, _DIGITS)) < len(text):
         return True
     return not text.isascii() and _HINDI_DIGIT.search(text) is not None
+
+
+def _is_said(wanted: bytes, reply: bytes | None) -> bool:
+    """Whether a reply has the one expected answer in it as it is, and not as a part of other words or numbers."""
+    if reply is None or not wanted.startswith(_ANSWER) or b"\\" in wanted or not reply.startswith(_TEXT):
+        return False  # to be read
+    answer, end = wanted[len(_ANSWER) :], reply.find(_NEXT)
+    at = reply.find(answer, len(_TEXT) - 1, end)
+    if at < 0 or b'"' in answer:
+        return False
+    return _APART.match(reply, at + len(answer)) is not None and reply[at - 1] in _BEFORE
 
 
 def _size(row: Result) -> int:

@@ -309,16 +309,17 @@ async def _load_reporting(progress: Progress) -> None:
     Piece by piece, so that calls in flight do not seem slower than they are; a short run loads it at its end.
     """
     while not progress.in_flight and not progress.done:  # noqa: ASYNC110  # plain numbers, for whoever looks
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.005)
     if progress.total >= LONG_ENOUGH:
         for room, names in LOADED_MEANWHILE.items():
-            await _load(room, names)
+            await _load(room, names, progress)
         if progress.failed:
-            await _load(*CAUSES)
+            await _load(*CAUSES, progress)
 
 
-async def _load(room: str, names: Sequence[str]) -> None:
+async def _load(room: str, names: Sequence[str], progress: Progress) -> None:
     for name in names:
         started = time.monotonic()
         await asyncio.to_thread(getattr, import_module(f"cortex_eval.{room}"), name)
-        await asyncio.sleep(LOADING_SHARE * (time.monotonic() - started))
+        if progress.done:  # until the first answer, everybody waits anyway
+            await asyncio.sleep(LOADING_SHARE * (time.monotonic() - started))

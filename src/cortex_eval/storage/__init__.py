@@ -1,6 +1,6 @@
 """One store for everything that is kept."""
 
-from cortex_eval.storage.cases import Slot, StoredTurn
+from cortex_eval.storage.cases import Kept, Slot, StoredTurn, as_read
 from cortex_eval.storage.copying import Reused
 from cortex_eval.storage.database import now
 from cortex_eval.storage.history import FinishedRun, OutsideRun
@@ -16,6 +16,7 @@ __all__ = [
     "CURRENT_REVISION",
     "BaselineRow",
     "FinishedRun",
+    "Kept",
     "Lease",
     "Location",
     "LostLease",
@@ -25,6 +26,7 @@ __all__ = [
     "Slot",
     "Store",
     "StoredTurn",
+    "as_read",
     "is_url",
     "migrate",
     "now",
