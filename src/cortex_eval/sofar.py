@@ -27,7 +27,9 @@ BUSY = 0.75
 READ_AT_ONCE = 1_000
 """Cases."""
 HELD_BYTES = 4_000_000
-"""Of cases and replies that wait to be added: more of them are read again from the store."""
+"""Of results that wait to be added: more of them are read again from the store."""
+_RESULT_BYTES = 1_000
+"""Of a result without its case, reply and scores."""
 PIECE = 25
 """Cases that are added before calls get their turn again: about a millisecond."""
 PIECE_PAUSE_S = 0.004
@@ -137,7 +139,7 @@ async def _busy_for(pause_s: float) -> float:
 
 
 def _size(result: Result) -> int:
-    return len(result.case_json or b"") + len(result.reply_json or b"") + len(result.scores_json)
+    return _RESULT_BYTES + len(result.case_json or b"") + len(result.reply_json or b"") + len(result.scores_json)
 
 
 def _is_final(results: Sequence[Result]) -> bool:

@@ -54,7 +54,7 @@ def told(report: Any) -> dict[str, Any]:
     return {**replace(report, timestamp="").to_dict(), "run": report.run.id, "timestamp": ""}
 
 
-@pytest.mark.parametrize("held", [-1, 400, sofar.HELD_BYTES])
+@pytest.mark.parametrize("held", [-1, 4_000, sofar.HELD_BYTES])
 @pytest.mark.parametrize("repeats", [1, 3])
 async def test_what_was_summed_up_on_the_way_is_what_the_store_says_afterwards(
     scripted_service, store, at_once_and_often, repeats, held, monkeypatch

@@ -345,8 +345,8 @@ def as_read(run_id: str, case: Case, body: bytes, slot: Slot, kept: Kept, judged
         cached=kept.reply.cached,
         timestamp=kept.timestamp,
         error=judged.failure,
-        scores_json=judged.scores_json or b"{}",
-        reply_json=kept.json,
+        scores_json=bytes(memoryview(judged.scores_json)) or b"{}",  # copies: what orjson gives holds on to 4 KiB
+        reply_json=bytes(memoryview(kept.json)),
         case_json=body,
         category=case.category,
         tier=case.tier,
