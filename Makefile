@@ -39,7 +39,7 @@ test: setup-test lint ## everything but the soak tests, with browser and Postgre
 
 .PHONY: soak
 soak: setup-test ## the long tests
-	@$(BIN)/pytest -m soak
+	@$(BIN)/pytest -m soak -o faulthandler_timeout=0
 
 .PHONY: bench
 bench: setup ## measure it, and write benchmarks/results.md
