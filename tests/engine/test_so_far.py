@@ -12,10 +12,11 @@ from made_plans import cases, plan_for, right, waits
 
 from cortex_eval import sofar
 from cortex_eval.control import Stop
-from cortex_eval.core import Case, Expected, JudgeError, Reply, Result, StorageError, Turn
+from cortex_eval.core import Case, Expected, JudgeError, Reply, Result, Score, Secret, StorageError, Turn
 from cortex_eval.engine import execute
 from cortex_eval.outcome import report_on
 from cortex_eval.reports import ResultLines, jsonl_chunks
+from cortex_eval.scoring import PlannedScorer
 from cortex_eval.testing import status
 
 
@@ -126,6 +127,28 @@ async def test_what_was_just_kept_is_not_read_again(scripted_service, store, at_
 
     assert report.totals.cases == 60
     assert len(asked_for) < 60, "only what is left at the end"
+
+
+async def test_what_is_summed_up_at_once_holds_no_secret(scripted_service, store, at_once_and_often):
+    key = Secret("kq-7f1c9-only-of-this-test")
+    bot = scripted_service(lambda call: {"text": f"{call.json['query']} {key.reveal()}"}, latency_s=0.005)
+
+    class Tells:
+        async def score(self, case: Case, reply: Reply) -> Score:
+            if case.category == "odd":
+                raise JudgeError(f"No verdict for {key.reveal()}.", kind="unparseable")
+            return Score(name="tells", value=0.0, reason=f"It says {reply.text!r} and {key.reveal()}.")
+
+    seen: list[Result] = []
+    tells = PlannedScorer(name="tells", scorer=Tells(), kind="tells")
+    plan = plan_for(bot.url, talks(30), at_once=4, scorers=[tells])
+    report = await execute(plan, store, see=seen.append)
+
+    again: list[Result] = []
+    report_on(store, report.run.id, plan.gate, see=again.append)
+    assert seen == again
+    assert {each.state for each in seen} == {"failed", "error_judge"}
+    assert key.reveal() not in repr(seen)
 
 
 async def test_a_resumed_run_sums_up_what_was_there_and_what_it_adds(scripted_service, store, at_once_and_often):
