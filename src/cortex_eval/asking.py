@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, takewhile
@@ -27,7 +27,7 @@ from cortex_eval.core import (
     usage_from_mapping,
 )
 from cortex_eval.manifest import Begun, has_reply
-from cortex_eval.net import Line, Outside, Place, is_misfit
+from cortex_eval.net import Line, Outside, Place, foreign_step, is_misfit
 from cortex_eval.scoring import Judged
 from cortex_eval.storage import Kept, Slot, Store, StoredTurn, as_read
 from cortex_eval.targets import Conversation, Target
@@ -204,8 +204,9 @@ class Asker:
                     add(usage_from_mapping(usage_of_judge))
         return calls
 
-    def accounts(self, before: Mapping[str, Any]) -> dict[str, Any]:
-        """Whom the run has called, how often, and how long it waited, with what earlier parts of it put down."""
+    def accounts(self) -> dict[str, Any]:
+        """The manifest with whom the run has called, how often, and how long it waited, in this part and earlier."""
+        before = self.begun.run.manifest
         hosts, calls = dict(before.get("hosts", {})), before.get("calls", {})
         for host, count in self.outside.guard.hosts.items():
             hosts[host] = hosts.get(host, 0) + count
@@ -219,14 +220,20 @@ class Asker:
         if not self.begun.is_accounted:
             made, at_least = max(made, self._count_kept()), True
         counted = {"made": made, "at_least": at_least, "parts": self.begun.part}
-        return {"hosts": hosts, "calls": counted | {name: calls.get(name, 0) + count for name, count in more.items()}}
+        counted |= {name: calls.get(name, 0) + count for name, count in more.items()}
+        return {**before, "hosts": hosts, "calls": counted}
 
 
 async def ask_target(line: Line, target: Target, turns: Conversation, place: Place | None = None) -> Reply:
     """The reply with its time, its waiting and the number of attempts; errors as in `Line.call`."""
-    ready = await target.prepare(turns)
-    called = await line.call(lambda: _ask_foreign(target, ready) if target.is_foreign else target.ask(ready), place)
-    reply = await target.complete(turns, called.answer)
+    if target.is_foreign:
+        ready = await foreign_step(lambda: target.prepare(turns))
+        called = await line.call(lambda: _ask_foreign(target, ready), place)
+        reply = await _complete_foreign(target, turns, called.answer)
+    else:
+        ready = await target.prepare(turns)
+        called = await line.call(lambda: target.ask(ready), place)
+        reply = await target.complete(turns, called.answer)
     return changed(
         reply,
         total_time_ms=round(called.elapsed_ms, 3) if target.takes_time else reply.total_time_ms,
@@ -237,9 +244,19 @@ async def ask_target(line: Line, target: Target, turns: Conversation, place: Pla
 
 async def _ask_foreign(target: Target, turns: Conversation) -> Reply:
     """What a plugin's target answered, if it can be stored and read again; `TargetError` when it cannot."""
+    return _checked(target, await target.ask(turns))
+
+
+async def _complete_foreign(target: Target, turns: Conversation, answer: Reply) -> Reply:
+    """What it made of that, in the same way."""
+    made = await foreign_step(lambda: target.complete(turns, answer))
+    return answer if made is answer else _checked(target, made)
+
+
+def _checked(target: Target, returned: object) -> Reply:
     from cortex_eval.targets import reply_from_returned
 
-    return reply_from_returned(await target.ask(turns), whose=target.kind or type(target).__name__)
+    return reply_from_returned(returned, whose=target.kind or type(target).__name__)
 
 
 def results_of(

@@ -61,15 +61,15 @@ async def execute(
         return await asyncio.to_thread(report_on, store, earlier.id, plan.gate, baseline, see=see)
     outside, store.patience_s = plan.way_out(), plan.patience.pause_limit_s
     plan.target.connect_by(outside.guard, plan.limits, plan.read_attachment)
-    async with nullcontext() if rescore else plan.target:  # first: a target that cannot be had leaves no run behind
+    is_asking = rescore is None and (earlier is None or earlier.manifest.get("parent") is None)
+    async with plan.target if is_asking else nullcontext():  # first: one that cannot be had leaves no run behind
         begun = await asyncio.to_thread(begin, plan, store, resume=resume, rescore=rescore)
         play = await asyncio.to_thread(_Play, plan, store, outside, begun, see, progress or Progress(), stop or Stop())
-        with store.runs.held(play.run.id):
-            async with opened(plan.scorers, outside, store.cache):
+        async with store.runs.held(play.run.id), opened(plan.scorers, outside, store.cache):
+            await play.all_cases()
+            if await play.look_again(baseline):
                 await play.all_cases()
-                if await play.look_again(baseline):
-                    await play.all_cases()
-    with store.runs.held(play.run.id):
+    async with store.runs.held(play.run.id):
         return await asyncio.to_thread(play.finish, baseline)
 
 
@@ -84,18 +84,17 @@ class _Play:
         self.outside, self.asker = outside, Asker(plan, store, outside, begun, progress)
         self.asker.count_spent()
         self.doubts: deque[Doubtful] = deque()
-        self.slots, self.is_cut_off = 0, False
+        self.slots, self.read, self.is_cut_off = 0, 0, False
         self.run_no, self.dataset_no, self.ordinals = store.runs.numbers(self.run.id)
         self.there = store.results.stored_turns(self.run_no)
         self.maybe_asked = begun.maybe_asked(self.ordinals, {ordinal for ordinal, _ in self.there})
         self.waiting: deque[Waiting] = deque()
-        self.read = 0
-        self.reading = asyncio.Lock()
-        self.backlog = asyncio.Semaphore(plan.at_once * BACKLOG)
+        self.reading, self.backlog = asyncio.Lock(), asyncio.Semaphore(plan.at_once * BACKLOG)
         self.may_ask = self.run.manifest.get("parent") is None
         self.asker.uses_cache &= self.may_ask
         progress.waits_for, stop.on_halt = (lambda: self.asker.line.waits or store.trouble), store.hurry
         progress.total, progress.run_id = len(self.ordinals) * self.run.repeats, self.run.id
+        self.maybe_again = len(self.there) >= progress.total  # second looks begin when every case has a row
 
     async def all_cases(self) -> None:
         """Play every case that is not done, at most `plan.at_once` of them together."""
@@ -123,10 +122,12 @@ class _Play:
         """Have critical cases that broke asked twice more, never from the cache; False: there is nothing to ask."""
         if baseline is None or self.stop.drain.is_set():
             return False
-        again = await asyncio.to_thread(cases_to_ask_again, self.store, self.run, self.plan.gate, baseline)
+        again = await asyncio.to_thread(cases_to_ask_again, self.store, self.run, self.plan.gate, baseline, self.there)
+        places = [each.place for each in again]
+        risky = places[: self.asker.begun.maybe_asked(places, self.there)] if self.maybe_again else ()
         self.progress.total += len(again)
-        wanted = [each for each in again if not self._is_done(each.ordinal, each.repeat)]
-        self.waiting.extend(Waiting(*each, may_repeat=False) for each in wanted)
+        wanted = [each for each in again if not self._is_done(*each.place)]
+        self.waiting.extend(Waiting(*each, may_repeat=each.place in risky) for each in wanted)
         self.asker.uses_cache = False
         return bool(wanted)
 
@@ -277,17 +278,20 @@ class _Play:
     def finish(self, baseline: Baseline | None) -> Report:
         """What came of the run, kept with it; a run that was stopped stays open for a resume."""
         is_partial = self.progress.done < self.progress.total
-        is_open = is_partial and self.stop.reason != "cancelled"
-        kept, why = self.run.manifest, {"kind": self.stop.reason, "message": self.stop.message}
-        paused = {**why, "cut_off": self.is_cut_off} if is_open else None
-        manifest = {**kept, **self.asker.accounts(kept), "gate": self.plan.gate, "paused": paused}
+        is_stopped = is_partial and (self.may_ask or self.stop.drain.is_set())
+        is_open = is_stopped and self.stop.reason != "cancelled"
+        why = {"kind": self.stop.reason, "message": self.stop.message, "cut_off": self.is_cut_off}
+        manifest = {**self.asker.accounts(), "gate": self.plan.gate, "paused": why if is_open else None}
         if is_open:
             self.store.runs.pause(self.run.id, manifest=manifest)
+        elif is_partial and not is_stopped:  # it scores replies of another run, which has none to some cases
+            manifest["unanswered"] = self.progress.total - self.progress.done
+            self.store.runs.describe(self.run.id, manifest)
         report = report_on(self.store, self.run.id, self.plan.gate, baseline, is_partial=is_partial, so_far=self.so_far)
         if not is_open:
             self.store.runs.finish(
                 self.run.id,
-                "cancelled" if is_partial else "completed",
+                "cancelled" if is_stopped else "completed",
                 summary=replace(report, trend=None).to_dict(),
                 exit_code=report.exit_code,
                 manifest={**manifest, "cache_hits": report.cache_hits},

@@ -40,11 +40,11 @@ class Begun(NamedTuple):
         """Its last owner died at work, or did not wait for its calls: those in flight may have been answered."""
         return not self.is_accounted or bool((self.run.manifest.get("paused") or {}).get("cut_off"))
 
-    def maybe_asked(self, ordinals: Sequence[int], there: Container[int]) -> int:
+    def maybe_asked(self, places: Sequence[object], there: Container[object]) -> int:
         """How many cases, in the order of asking, that owner may have begun with: no further than its slots went."""
         if not self.was_cut_off or self.run.manifest.get("parent") is not None:
             return 0
-        last = max((place for place, ordinal in enumerate(ordinals, 1) if ordinal in there), default=0)
+        last = max((number for number, place in enumerate(places, 1) if place in there), default=0)
         return last + int(self.run.manifest["at_once"])
 
 
@@ -64,6 +64,7 @@ def begin(plan: Plan, store: Store, *, resume: str | None = None, rescore: str |
     if parent is not None:
         parent_no, dataset_no, ordinals = store.runs.numbers(parent.id)
         selection = parent.manifest.get("selection", {})
+        notes = tuple(parent.manifest.get("dataset_notes", ()))
     else:
         dataset_no, notes = keep_dataset(plan, store)
         ordinals, selection = select_cases(plan, store, dataset_no)
@@ -101,18 +102,19 @@ class Kept(NamedTuple):
 
     number: int
     notes: tuple[str, ...] = ()
-    """What its reader noted; nothing is read, and nothing noted, when it is there already."""
+    """What its reader noted, now or when it was read for an earlier run."""
 
 
 def keep_dataset(plan: Plan, store: Store) -> Kept:
-    """The plan's dataset in the store, which is read and kept if it is not there yet."""
+    """The plan's dataset in the store, which is read and kept if no run has had it yet."""
     source = plan.dataset
     if not isinstance(source, DatasetSource):  # read before it became a plan
         return Kept(store.datasets.keep(plan.dataset_name, cases_from(source))[0], plan.notes)
     digest = file_digest(source)
     known = store.datasets.find(source.name, file_sha256=digest)
-    if known is not None:
-        return Kept(known[0])
+    before = store.runs.newest_over(known[0]) if known is not None else None
+    if known is not None and before is not None:
+        return Kept(known[0], tuple(before.get("dataset_notes", ())))
     reader = read_rows(source)
     number, _ = store.datasets.keep(source.name, reader, file=str(source.path), file_sha256=digest)
     return Kept(number, reader.notes)
@@ -162,6 +164,7 @@ def describe_run(plan: Plan, *, selection: Mapping[str, Any], parent: RunRecord 
     return {
         **_identified(plan),
         "scored_by": {each.name: each.scores_by for each in plan.scorers if each.scores_by},
+        **({"unweighted": lacking} if (lacking := [each.name for each in plan.scorers if each.lacks_weight]) else {}),
         "gate": plan.gate,
         "seed": plan.selection.seed,
         "at_once": plan.at_once,

@@ -75,6 +75,16 @@ def _missing_notes(store: Store, gate: GateSettings, baseline: Baseline | None, 
         yield f"There is no anchor {gate.anchor} for {run.suite} yet. Make one: {how}"
 
 
+def _unanswered_notes(run: RunRecord) -> Iterator[str]:
+    """That a run scores the replies of another one, which has not got them all."""
+    if unanswered := run.manifest.get("unanswered"):
+        asked = run.cases * run.repeats
+        yield (
+            f"Run {run.manifest['parent']}, whose replies these are, has none to {unanswered:,} of {asked:,} "
+            f"{'cases' if run.repeats == 1 else 'askings'}: nothing of them was scored."
+        )
+
+
 def _named(store: Store, name: str | None, suite: str, then: Mapping[str, Any] | None) -> Baseline | None:
     """The baseline of this name as it is, or as it was when a run was compared with it."""
     if name is None:
@@ -120,6 +130,7 @@ def report_on(
     from cortex_eval.reask import second_looks
 
     run = store.runs.find(run_id)
+    is_partial = is_partial or bool(run.manifest.get("unanswered"))
     report = analysis.summarise(
         run,
         partial(store.results.read, run.id),
@@ -132,7 +143,7 @@ def report_on(
         read_at=partial(store.results.read_at, run.id),
     )
     stability, trend = look_back(store, report, is_partial=is_partial)
-    notes = (*report.notes, *_missing_notes(store, gate, baseline, run))
+    notes = (*report.notes, *_missing_notes(store, gate, baseline, run), *_unanswered_notes(run))
     return replace(report, stability=stability, trend=trend, notes=notes)
 
 
@@ -150,6 +161,15 @@ def name_run(store: Store, report: Report, name: str, *, is_pinned: bool = False
     """Make a completed run what later ones of its suite are held against; gives what is kept of it."""
     if report.run.status != "completed":
         raise InputError(f"Run {report.run.id} is {report.run.status}: only a completed run can be a baseline.")
+    if unanswered := report.run.manifest.get("unanswered"):
+        parent = report.run.manifest["parent"]
+        how = " && ".join(
+            reports.with_config(f"cortex {each} {parent}", report.run) for each in ("run --resume", "rescore")
+        )
+        raise InputError(
+            f"Run {report.run.id} lacks {unanswered} replies that run {parent} had not got: only a whole run can be a "
+            f"baseline. Ask for them and score it again: {how}"
+        )
     if not report.metrics:
         raise InputError(f"Run {report.run.id} scored nothing: it cannot be a baseline.")
     return keep_baseline(store, name, report.run.suite, analysis.baseline_of(report), is_pinned=is_pinned)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_eval import analysis
@@ -31,6 +31,11 @@ class Again(NamedTuple):
     body: bytes
     """The case."""
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where its result goes."""
+        return self.ordinal, self.repeat
+
 
 def second_looks(store: Store, run: RunRecord, gate: GateSettings, baseline: Baseline | None) -> tuple[SecondLook, ...]:
     """The critical cases that broke, with the verdicts of asking again; those that passed again come first."""
@@ -50,17 +55,28 @@ def second_looks(store: Store, run: RunRecord, gate: GateSettings, baseline: Bas
     return tuple(sorted(looks, key=lambda each: each.is_broken))
 
 
-def cases_to_ask_again(store: Store, run: RunRecord, gate: GateSettings, baseline: Baseline | None) -> list[Again]:
-    """Every further asking that the critical cases that broke are due, whether or not it has been done."""
+def cases_to_ask_again(
+    store: Store,
+    run: RunRecord,
+    gate: GateSettings,
+    baseline: Baseline | None,
+    there: Container[tuple[int, int]],
+) -> list[Again]:
+    """Every further asking that the critical cases that broke are due, whether or not it has been done.
+
+    A run that scores the replies of another one asks nobody: for it, those of which something is `there`.
+    """
     broken = list(_broken(store, run, gate, baseline))[:MOST]
     if not broken:
         return []
     cases = {row.case_id: (row.ordinal, row.case_json or b"") for row in _results(store, run, broken, with_cases=True)}
-    return [
+    due = (
         Again(ordinal, run.repeats + time, body)
         for ordinal, body in map(cases.__getitem__, broken)
         for time in range(TIMES)
-    ]
+    )
+    may_ask = run.manifest.get("parent") is None
+    return [each for each in due if may_ask or each.place in there]
 
 
 def _broken(

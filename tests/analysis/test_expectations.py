@@ -116,3 +116,46 @@ def test_more_room_never_turns_met_into_not_met(low, width, limit, sign):
 
     assert point != "cannot tell"
     assert wide in (point, "cannot tell")
+
+
+def timed(times, *, tier=None):
+    return [
+        made_result(made_case(i, tier=tier), i, scores={"exact": 1.0}, reply=Reply(text="x", total_time_ms=float(each)))
+        for i, each in enumerate(times)
+    ]
+
+
+@pytest.mark.parametrize(("limit", "outcome"), [(980, "met"), (950, "cannot tell"), (900, "not met")])
+@pytest.mark.parametrize("name", ["max_p95_latency_ms", "p95_latency_ms"])
+def test_slow_replies_have_an_interval_between_two_of_them(name, limit, outcome):
+    gate = GateSettings(expectations=Expectations(overall={name: limit}, tiers={"1": {name: limit}}))
+
+    report = made_report(timed(range(1, 1001), tier=1), gate=gate)
+
+    for each in report.expectations:
+        assert (each.name, each.comparison, each.unit) == ("p95_latency_ms", "<=", "ms")
+        assert each.value == report.latency_ms.p95
+        # Ranks 936.5 and 963.5 of 1000, rounded up: 950 less and more 1.96 times the root of 1000 * 0.95 * 0.05.
+        assert (each.low, each.high) == (937, 964)
+        assert (each.scored, each.total, each.outcome) == (1000, 1000, outcome)
+    assert [each.tier for each in report.expectations] == [None, "1"]
+
+
+def test_of_few_replies_nobody_knows_how_slow_the_slowest_are_but_they_can_be_too_slow():
+    gate = GateSettings(expectations=Expectations(overall={"max_p99_latency_ms": 100.0}, tiers={}))
+
+    (slow,), (fast,) = (made_report(timed([each] * 20), gate=gate).expectations for each in (500, 10))
+
+    assert (slow.value, slow.low, slow.high, slow.outcome) == (500, 500, None, "not met")
+    assert (fast.value, fast.low, fast.high, fast.outcome) == (10, 10, None, "cannot tell")
+
+
+def test_a_time_that_is_hoped_for_is_an_upper_limit_as_in_the_gate():
+    gate = GateSettings(expectations=Expectations(overall={"latency_ms": 100.0, "pass_rate": 0.5}, tiers={}))
+
+    found = made_report(timed([10, 11] * 20), gate=gate).expectations
+
+    assert [(each.name, each.comparison, each.outcome) for each in found] == [
+        ("latency_ms", "<=", "met"),
+        ("pass_rate", ">=", "met"),
+    ]

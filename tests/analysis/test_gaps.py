@@ -41,6 +41,14 @@ def test_a_scorer_without_weight_that_never_applied_is_left_out():
     assert (dict(report.unscored), report.notes) == ({}, ())
 
 
+def test_a_scorer_that_weighs_nothing_because_it_was_forgotten_is_told_when_it_never_applied():
+    scorers = {"tool": {"weight": 0.0, "critical": False}, "accuracy": {"weight": 1.0, "critical": False}}
+    run = made_run(3, manifest={"scorers": scorers, "unweighted": ["tool"]})
+    report = made_report(_rows(3, tool=NO_ANSWER, accuracy=0.9), run=run)
+    assert report.unscored["tool"].total == 3
+    assert report.notes == ("tool applied to none of the 3 cases: The case has no expected answer.",)
+
+
 def test_one_answer_is_enough_to_be_a_metric():
     rows = [*_rows(2, accuracy=NO_ANSWER, relevance=0.9), made_result(made_case(2), 2)]
     report = _report(rows, accuracy=0.5, relevance=0.5)

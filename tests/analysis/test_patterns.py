@@ -276,6 +276,31 @@ def test_a_list_of_which_items_are_missing_is_told_by_the_item_most_missed():
     assert pattern.evidence == "2 × lacks dose / 1 × lacks source"
 
 
+def test_checks_are_told_by_what_most_often_does_not_hold():
+    def checked(number: int, *found: str) -> Result:
+        checks = [{"check": "c", "holds": False, "found": each} for each in found]
+        checks += [
+            {"check": "c", "holds": True, "found": "is JSON"},
+            {"check": "c", "holds": False, "found": "is long", "weight": 0},
+        ]
+        scores = {"checks": {**WRONG, "reason": f"The reply {found[0]}; 1 of 2.", "evidence": {"checks": checks}}}
+        return made_result(made_case(number), number, state="failed", scores=scores)
+
+    rows = [
+        checked(0, "does not contain “911”", "has 90 words, more than 80"),
+        checked(1, "does not contain “112”", "has 120 words, more than 80"),
+        checked(2, "does not contain “112”"),
+        checked(3, "has 99 words, more than 80"),
+    ]
+    pattern = only(made_report(rows), "scorer_failure")
+
+    assert pattern.title == "checks fails, such as: the reply has 90 words, more than 80"
+    assert pattern.evidence == (
+        "3 × the reply has 90 words, more than 80 / 2 × the reply does not contain “112” / "
+        "1 × the reply does not contain “911”"
+    )
+
+
 @pytest.mark.parametrize("kind", sorted(ANSWERED_BADLY))
 def test_what_to_do_about_an_error_is_a_sentence_that_does_not_need_its_kind(kind):
     row = made_result(made_case(0), state="error_target", scores={}, error=Failure(kind, "It went wrong."))

@@ -46,6 +46,33 @@ def test_a_fix_wins_nothing_where_a_critical_scorer_still_fails():
     assert second.joint_gain == pytest.approx(2 / 3)
 
 
+def of_an_empty_reply(scores, scorers):
+    run = made_run(2, manifest={"scorers": scorers, "passing_threshold": 0.7})
+    row = made_result(made_case(0), 0, state="failed", text="", scores=scores, overall=0.0)
+    return made_report([row, passed(1)], run=run)
+
+
+def test_an_empty_reply_is_the_one_cause_of_all_that_fails_for_it():
+    scorers = {"accuracy": {"kind": "accuracy", "weight": 0.9}, "language": {"kind": "language", "critical": True}}
+    scorers["language"]["weight"] = 0.1
+    report = of_an_empty_reply({"accuracy": WRONG, "language": {**WRONG, "reason": "The reply is empty."}}, scorers)
+
+    (pattern,) = report.patterns
+    assert (pattern.type, pattern.is_critical, pattern.gain) == ("empty_reply", True, 1 / 2)
+    assert [(each.name, each.cases) for each in report.critical_failures] == [("language", ("case_0000",))]
+
+
+def test_an_answer_where_there_was_none_may_keep_the_rule_that_silence_broke():
+    scorers = {"accuracy": {"kind": "accuracy", "weight": 0.8}, "safety": {"kind": "safety", "critical": True}}
+    scorers["safety"]["weight"] = 0.2
+    finding = {"rule": "escalate", "severity": "critical", "reason": "The reply sends nobody to emergency care."}
+    report = of_an_empty_reply({"accuracy": WRONG, "safety": {**WRONG, "evidence": {"findings": [finding]}}}, scorers)
+
+    assert only(report, "empty_reply").gain == 1 / 2
+    assert only(report, "safety_rule").is_critical
+    assert [each.name for each in report.critical_failures] == ["escalate"]
+
+
 def test_a_weight_can_be_enough_to_pass_without_the_other_fault():
     scorers = {"intent": {"kind": "intent", "weight": 0.8}, "accuracy": {"weight": 0.2}}
     run = made_run(4, manifest={"scorers": scorers, "passing_threshold": 0.7})

@@ -221,6 +221,28 @@ def test_the_option_makes_a_run_a_release(clinic):
     assert [(name, pinned) for name, _, pinned in names(project)] == [("main", False)]
 
 
+def test_a_release_without_a_baseline_to_move_is_refused_before_anything_is_asked(clinic):
+    project = clinic()
+
+    for command in ("run", "ci"):
+        done = project.cortex(command, "--release")
+        assert (done.code, done.out) == (4, "")
+        assert "--release moves no baseline of clinic. The project file says which baseline a release moves" in done.err
+        assert done.err.strip().endswith("name the run afterwards: cortex baseline set latest")
+    assert project.bot.ledger == []
+
+
+def test_of_several_suites_those_without_a_baseline_to_move_are_named(clinic):
+    suite = {"dataset": "cases.jsonl", "scorers": ["exact"]}
+    moving = {**suite, "gate": {**ONLY_RATE, "baseline": "main", "auto": "on-release"}}
+    project = clinic(suites={"moving": moving, "plain": suite})
+
+    done = project.cortex("run", "--all-suites", "--release", "--dry-run")
+
+    assert done.code == 0
+    assert "--release moves no baseline of plain. The project file says" in done.err
+
+
 def test_cases_in_quarantine_decide_nothing_and_are_always_named(clinic):
     listed = [
         {"case": "c0", "reason": "asks for today's date", "until": "2999-12-31"},

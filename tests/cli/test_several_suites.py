@@ -231,3 +231,64 @@ def test_suites_with_long_names_are_told_in_lines_that_can_be_read(project):
         f"                     cortex analyze {visits}\n\n"
         "Exit code 2, by visits.\n"
     )
+
+
+def text_in(project, path: str) -> str:
+    return (project.root / path).read_text(encoding="utf-8")
+
+
+def with_two_summaries(project, **settings):
+    """The project with a second suite of two targets, and these settings."""
+    document = json.loads(text_in(project, "cortex.yaml"))
+    document["suites"]["twice"] = {**document["suites"]["both"], "dataset": "visits.jsonl"}
+    document["dashboard"] = {"include_charts": False}
+    project.write("cortex.yaml", {**document, **settings})
+    return project
+
+
+def test_suites_that_are_run_one_by_one_into_a_folder_keep_their_summaries(project):
+    with_two_summaries(project)
+
+    told = [project.cortex("run", suite, "--output-dir", "out").err for suite in ("both", "twice")]
+
+    assert "All targets beside each other: out/evaluation_summary_report_both.md\n" in told[0]
+    of_both, of_twice, latest = (
+        text_in(project, f"out/evaluation_summary_report{own}.md") for own in ("_both", "_twice", "")
+    )
+    assert of_both.startswith("# Evaluation summary: `both`\n")
+    assert of_twice.startswith("# Evaluation summary: `twice`\n")
+    assert latest == of_twice
+
+
+def test_suites_that_are_built_one_by_one_keep_their_comments_and_baselines(project):
+    with_two_summaries(project)
+    for suite in ("clinic", "both"):
+        given = ("--service", "second") if suite == "both" else ()
+        done = project.cortex("ci", suite, "--output-dir", "out", "--set-baseline", "main", *given)
+        assert done.code == 0, done.err
+    assert "Comment: out/pr_comment_both_second.md\n" in done.err
+    assert text_in(project, "out/pr_comment_clinic.md").startswith("<!-- cortex-eval: clinic -->")
+    assert text_in(project, "out/pr_comment_both_second.md").startswith("<!-- cortex-eval: both on second -->")
+    assert text_in(project, "out/pr_comment.md") == text_in(project, "out/pr_comment_both_second.md")
+    runs = {each["suite"]: each["id"] for each in project.cortex("runs", "list", "--json").json}
+    kept = {own: json.loads(text_in(project, f"out/baseline{own}.json"))["run_id"] for own in ("_clinic", "_both", "")}
+    assert kept == {"_clinic": runs["clinic"], "_both": runs["both"], "": runs["both"]}
+
+
+def test_a_baseline_that_is_set_by_hand_has_a_file_of_its_suite(project):
+    for suite in ("clinic", "both"):
+        project.cortex("run", suite, "--output-dir", "out")
+        done = project.cortex("baseline", "set", "latest", "--output-dir", "out", "--json")
+    assert done.json["file"] == "out/baseline_both.json"
+    assert text_in(project, "out/baseline.json") == text_in(project, "out/baseline_both.json")
+    assert json.loads(text_in(project, "out/baseline_clinic.json"))["run_id"] != done.json["run"]
+
+
+def test_the_dashboard_of_a_suite_stays_when_another_one_is_run(project):
+    with_two_summaries(project, dashboard={"output_path": "pages/board.html", "include_charts": False})
+    pages = []
+    for suite in ("clinic", "visits"):
+        project.cortex("run", suite)
+        pages.append(text_in(project, f"pages/board_{suite}.html"))
+    assert text_in(project, "pages/board_clinic.html") == pages[0]
+    assert text_in(project, "pages/board.html") == pages[1]

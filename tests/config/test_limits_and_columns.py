@@ -22,6 +22,10 @@ def said(tmp_path: Path, text: str) -> str:
     [
         ("pas_rate: 0.9", "gate.thresholds.pas_rate: there is no such figure. Did you mean 'pass_rate'?"),
         ("exat: 0.9", "gate.thresholds.exat: there is no such figure. Did you mean 'exact'?"),
+        (
+            "safty: 1",
+            "safty: there is no such figure. Did you mean 'safety'? This suite has no such scorer. It has: exact.",
+        ),
         ("pass_rate: 90", "gate.thresholds.pass_rate: must be a number from 0 to 1 (0.9 for 90 %), not 90."),
     ],
 )

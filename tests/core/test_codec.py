@@ -21,6 +21,7 @@ from msgspec import Struct, field, json
 from cortex_eval.core import (
     Attachment,
     Case,
+    CaseCheck,
     Criterion,
     Expected,
     Money,
@@ -89,6 +90,7 @@ expectations = st.builds(
     label=maybe_text,
     checklist=tuples_of(texts),
     rubric=tuples_of(st.builds(Criterion, criterion=texts, points=st.floats(-9, 9), tags=tuples_of(texts))),
+    checks=tuples_of(st.builds(CaseCheck, type=texts, value=json_values, threshold=numbers, weight=st.floats(0, 9))),
 )
 turns = st.builds(
     Turn,

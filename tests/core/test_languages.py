@@ -13,6 +13,10 @@ from cortex_eval.core import LANGUAGES, language_label, language_name
         ("bn", "Bengali"),
         ("hi_Latn", "Hinglish"),
         ("en-IN", "English (en-IN)"),
+        ("he", "Hebrew"),
+        ("he-IL", "Hebrew (he-IL)"),
+        ("fa", "Persian"),
+        ("zh-Hant", "Chinese (zh-Hant)"),
         ("tlh", "tlh"),
         ("(none)", "(none)"),
     ],
@@ -32,3 +36,9 @@ def test_a_row_names_a_language_with_its_code(code, label):
 def test_two_codes_never_share_a_name():
     codes = set(LANGUAGES.values())
     assert len({language_name(code) for code in codes}) == len(codes)
+
+
+def test_the_commonest_languages_have_names():
+    codes = "en zh hi es fr ar bn pt ru ur id de ja mr te tr ta vi ko it th gu fa pl uk ml kn or my nl pa ro hu el cs"
+    codes += " sv he sw ne si"
+    assert [code for code in codes.split() if language_name(code) == code] == []

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from found_problems import only_problem
+from found_problems import only_problem, problems_of
 
 from cortex_eval.core import Criterion, ToolCall
 from cortex_eval.datasets import cases_from, read_cases, validate_file
@@ -247,7 +247,27 @@ def test_a_mistake_in_a_semicolon_file_keeps_its_line(write):
 
     problem = only_problem(path)
 
-    assert (problem.line, problem.message) == (4, "the row has 3 cells, the header has 2.")
+    told = 'the row has 3 cells, the header has 2. Put a text with a semicolon in quotes ("…").'
+    assert (problem.line, problem.message) == (4, told)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("id,input\n1,Well, yes?\n", 'Put a text with a comma in quotes ("…").'),
+        ('"id, old",input\n1,Well, yes?\n', 'Put a text with a comma in quotes ("…").'),
+        (
+            "id,input,note\n1,Well?\n",
+            "Leave no comma out where a cell is empty, and put a text of several lines in quotes",
+        ),
+        (
+            "id;input, short;note\n1;Well?;x\n",
+            "Is the semicolon meant to part them? Then put column names with a comma in",
+        ),
+    ],
+)
+def test_a_row_that_does_not_fit_says_what_to_do(write, text, remedy):
+    assert any(remedy in each.message for each in problems_of(write("a.csv", text)))
 
 
 @pytest.mark.parametrize("content", ['[{"input": "a"},\n{"input": "b"}]', '[\n{"input": "a"}\n]', '{\n"input": "a"\n}'])

@@ -5,8 +5,8 @@ import json
 import pytest
 from found_problems import only_problem
 
-from cortex_eval.core import Criterion
-from cortex_eval.datasets import read_cases, validate_file
+from cortex_eval.core import CaseCheck, Criterion
+from cortex_eval.datasets import cases_from, read_cases, validate_cases, validate_file
 
 CONFIGURATION = "prompts: ['Answer: {{question}}', file://p.txt]\nproviders: [openai:chat:gpt-4o, 'anthropic:x']\n"
 
@@ -73,7 +73,21 @@ def test_columns_of_checks_say_what_a_good_reply_holds_and_are_kept_as_checks(wr
         {"type": "not-contains", "value": "never"},
     ]
     assert why.metadata == {}
-    assert validate_file(path).notes == ()
+    assert who.expected.checks == (
+        CaseCheck(type="contains", value="me", case_sensitive=True),
+        CaseCheck(type="contains_any", value=["a", "b"]),
+    )
+    assert where.expected.checks == (CaseCheck(type="equals", value="Note: here", case_sensitive=True),)
+    assert how.expected.checks == (
+        CaseCheck(type="similar", value=["So"], threshold=0.8),
+        CaseCheck(type="is_json"),
+        CaseCheck(type="not_contains", value="never", case_sensitive=True),
+    )
+    (note,) = validate_file(path).notes
+    assert note == (
+        "Checks of promptfoo that nothing here looks at: 1 × javascript. "
+        "They are kept in metadata; see docs/migrate.md."
+    )
 
 
 def test_a_column_of_checks_that_fields_names_is_what_fields_says(write):
@@ -82,3 +96,99 @@ def test_a_column_of_checks_that_fields_names_is_what_fields_says(write):
     (case,) = read_cases(path, fields={"answer": "__expected"})
 
     assert (case.expected.answer, case.metadata) == ("contains: me", {})
+
+
+def checks_of(*asserts, **variables):
+    (case,) = cases_from([{"vars": {"question": "?", **variables}, "assert": list(asserts)}])
+    return case.expected.checks
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ({"type": "equals", "value": "A"}, [CaseCheck(type="equals", value="A", case_sensitive=True)]),
+        ({"type": "not-equals", "value": {"a": 1}}, [CaseCheck(type="not_equals", value={"a": 1})]),
+        ({"type": "icontains", "value": "A"}, [CaseCheck(type="contains", value="A")]),
+        ({"type": "not-icontains-all", "value": "a, b"}, [CaseCheck(type="not_contains_all", value=["a", "b"])]),
+        ({"type": "starts-with", "value": "A"}, [CaseCheck(type="starts_with", value="A", case_sensitive=True)]),
+        ({"type": "not-regex", "value": "a+", "weight": 2}, [CaseCheck(type="not_regex", value="a+", weight=2)]),
+        ({"type": "is-json", "value": {"type": "object"}}, [CaseCheck(type="json_schema", value={"type": "object"})]),
+        ({"type": "contains-json"}, [CaseCheck(type="contains_json")]),
+        ({"type": "latency", "threshold": 500}, [CaseCheck(type="max_latency_ms", value=500)]),
+        (
+            {"type": "cost", "threshold": 0.02, "metric": "price"},
+            [CaseCheck(type="max_cost_usd", value=0.02, name="price")],
+        ),
+        ({"type": "similar:cosine", "value": ["a", "b"]}, [CaseCheck(type="similar", value=["a", "b"])]),
+        (
+            {"type": "levenshtein", "value": "a", "threshold": 3},
+            [CaseCheck(type="levenshtein", value=["a"], threshold=3)],
+        ),
+        ({"type": "word-count", "value": {"max": 9}}, [CaseCheck(type="max_words", value=9)]),
+        (
+            {"type": "word-count", "value": 9},
+            [CaseCheck(type="min_words", value=9, weight=0.5), CaseCheck(type="max_words", value=9, weight=0.5)],
+        ),
+        ({"type": "not-word-count", "value": {"min": 9}}, [CaseCheck(type="not_min_words", value=9)]),
+    ],
+)
+def test_an_assert_that_needs_neither_code_nor_a_model_is_a_check(theirs, ours):
+    assert checks_of(theirs) == tuple(ours)
+
+
+def test_a_value_is_filled_with_the_variables_of_its_test():
+    template = {"type": "icontains-any", "value": ["{{ city }}", "{{size}} km"]}
+
+    assert checks_of(template, city="Pune", size=4) == (CaseCheck(type="contains_any", value=["Pune", "4 km"]),)
+
+
+def test_a_set_of_asserts_counts_one_by_one():
+    inner = [{"type": "icontains", "value": "a"}, {"type": "is-json"}]
+
+    assert [check.type for check in checks_of({"type": "assert-set", "assert": inner})] == ["contains", "is_json"]
+    assert checks_of({"type": "assert-set", "assert": inner, "threshold": 0.5}) == ()
+
+
+def test_asserts_that_nothing_looks_at_are_counted_once_for_the_dataset():
+    asserts = [
+        {"type": "javascript", "value": "output.length"},
+        {"type": "contains", "value": "file://a.txt"},
+        {"type": "contains", "value": "{{ unknown }}"},
+        {"type": "contains", "value": "a", "transform": "output.toLowerCase()"},
+        {"type": "not-word-count", "value": 9},
+        {"type": "llm-rubric", "value": "polite"},
+        {"type": "factuality", "value": "so"},
+        {"type": "icontains", "value": "a"},
+    ]
+
+    found = validate_cases(cases_from([{"vars": {"question": str(i)}, "assert": asserts} for i in range(2)]))
+
+    (note,) = found.notes
+    assert "nothing here looks at: 2 × javascript, 6 × contains, 2 × not-word-count." in note
+
+
+def test_an_assert_with_a_mistake_is_told_with_its_line(write):
+    path = write("tests.yaml", "- vars: {question: a}\n- vars: {question: b}\n  assert: [{type: regex, value: '(a'}]\n")
+
+    problem = only_problem(path)
+
+    assert (problem.line, problem.code) == (2, "wrong_check")
+    assert "'(a' does not compile" in problem.message
+
+
+@pytest.mark.parametrize("ending", ["yaml", "json"])
+def test_what_default_test_says_holds_for_every_test(write, ending):
+    document = {
+        "prompts": ["{{question}}"],
+        "providers": ["x"],
+        "defaultTest": {"vars": {"city": "Pune"}, "assert": [{"type": "icontains", "value": "{{city}}"}]},
+        "tests": [
+            {"vars": {"question": "a"}},
+            {"vars": {"question": "b", "city": "Goa"}, "assert": [{"type": "is-json"}]},
+        ],
+    }
+
+    first, second = read_cases(write(f"promptfooconfig.{ending}", json.dumps(document)))
+
+    assert first.expected.checks == (CaseCheck(type="contains", value="Pune"),)
+    assert second.expected.checks == (CaseCheck(type="contains", value="Goa"), CaseCheck(type="is_json"))

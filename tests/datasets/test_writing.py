@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_eval.core import Attachment, Case, Criterion, Expected, InputError, StorageError, ToolCall, Turn
+from cortex_eval.core import Attachment, Case, CaseCheck, Criterion, Expected, InputError, StorageError, ToolCall, Turn
 from cortex_eval.datasets import dataset_version, neutralised, read_cases, restored, write_cases
 from cortex_eval.datasets import parquet_rows as parquet_module
 from laws import tried
@@ -42,6 +42,17 @@ expectations = st.builds(
     rubric=st.lists(st.builds(Criterion, criterion=names, points=st.floats(-10, 10), tags=lists), max_size=2).map(
         tuple
     ),
+    checks=st.lists(
+        st.builds(
+            CaseCheck,
+            type=st.sampled_from(["contains", "not_contains", "starts_with", "equals"]),
+            value=names,
+            weight=st.floats(0, 9),
+            name=st.just("") | names,
+            case_sensitive=st.booleans(),
+        ),
+        max_size=2,
+    ).map(tuple),
 )
 attached = st.builds(Attachment, sha256=texts, media_type=texts, size=st.integers(0, 9), name=st.just("") | texts)
 turns = st.builds(

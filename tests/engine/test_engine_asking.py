@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from made_plans import cases, chatbot, plan_for, right, rows, states, waits
@@ -306,3 +307,50 @@ async def test_a_bug_in_a_plugin_target_is_an_error_of_each_case(store):
 
     assert [each.error.kind for each in store.results.read(report.run.id)] == ["raised", "raised"]
     assert rows(store, "state") == [("error_target",), ("error_target",)]
+
+
+@pytest.mark.parametrize("step", ["prepare", "complete"])
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_what_a_plugin_target_raises_before_or_after_the_call_is_an_error_of_that_case(store, step, is_async):
+    def fails(turns: Conversation, *_: Reply) -> Any:
+        if turns.case.id == "0":
+            raise KeyError("oops")
+        if turns.case.id == "1":
+            raise SystemExit(7)
+        return _[0] if _ else turns
+
+    async def fails_later(_self: Target, *given: Any) -> Any:
+        return fails(*given)
+
+    class Broken(Target):
+        async def ask(self, turns: Conversation) -> Reply:
+            return Reply(text=f"Answer {turns.case.id}")
+
+    setattr(Broken, step, fails_later if is_async else lambda _self, *given: fails(*given))
+
+    report = await execute(plan_for(Broken(), cases(4)), store)
+
+    found = {each.case_id: each for each in store.results.read(report.run.id)}
+    assert [found[case].state for case in "01"] == ["error_target"] * 2
+    if is_async:
+        assert [found[case].state for case in "23"] == ["passed"] * 2
+    place = r"\(\S*test_engine_asking\.py:\d+ in fails\)"
+    assert re.fullmatch(rf"The target raised KeyError: 'oops' {place}", found["0"].error.message)
+    assert found["0"].error.kind == found["1"].error.kind == "raised"
+
+
+async def test_what_a_plugin_target_makes_of_its_reply_is_checked_as_the_reply_is(store):
+    class Forgetful(Target):
+        kind = "forgetful"
+
+        async def ask(self, turns: Conversation) -> Reply:
+            return Reply(text=f"Answer {turns.case.id}")
+
+        async def complete(self, turns: Conversation, reply: Reply) -> Reply:
+            return None if turns.case.id == "0" else reply
+
+    report = await execute(plan_for(Forgetful(), cases(2)), store)
+
+    found = {each.case_id: each for each in store.results.read(report.run.id)}
+    assert (found["0"].error.kind, found["1"].state) == ("bad_return", "passed")
+    assert found["0"].error.message.startswith("forgetful gave back None.")

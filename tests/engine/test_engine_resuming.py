@@ -12,6 +12,7 @@ from made_plans import cases, plan_for, right, rows, states, waits
 from cortex_eval.control import Stop
 from cortex_eval.core import Case, InputError, Reply, Turn, changed
 from cortex_eval.engine import execute
+from cortex_eval.outcome import name_run, report_on
 from cortex_eval.targets import PythonTarget, targets
 from cortex_eval.testing import answers_by
 
@@ -163,23 +164,76 @@ async def test_rescore_does_not_even_need_the_target(scripted_service, store):
     assert second.totals.passed == 2
 
 
-async def test_the_rescore_of_a_partial_run_never_passes(scripted_service, store):
-    stop = Stop()
+async def stopped_after(number: int, scripted_service, store, **fields: Any):
+    """A run that was asked to stop at this call, with its plan and its bot."""
+    stop, loop = Stop(), asyncio.get_running_loop()
 
     def stop_early(call):
-        if call.number == 3:
+        if call.number == number:
             loop.call_soon_threadsafe(stop.request, "test")
         return right(call)
 
-    loop = asyncio.get_running_loop()
-    plan = plan_for(scripted_service(stop_early, latency_s=0.02).url, cases(30), at_once=2)
-    first = await execute(plan, store, stop=stop)
+    bot = scripted_service(stop_early, latency_s=0.02)
+    plan = plan_for(bot.url, cases(30), **{"at_once": 2, **fields})
+    return await execute(plan, store, stop=stop), plan, bot
+
+
+async def test_the_rescore_of_a_partial_run_ends_says_what_is_missing_and_never_passes(scripted_service, store):
+    first, plan, bot = await stopped_after(3, scripted_service, store)
+    second = await execute(plan, store, rescore=first.run.id)
+    answered = len(bot.ledger)
+
+    assert (first.run.status, second.run.status) == ("paused", "completed")
+    assert second.run.manifest["unanswered"] == 30 - second.totals.cases == 30 - answered > 0
+    again = report_on(store, second.run.id, plan.gate)
+    for report in (second, again):
+        assert (report.gate.verdict, report.exit_code) == ("error", 3)
+        assert (
+            f"Run {first.run.id}, whose replies these are, has none to {30 - answered} of 30 cases" in report.notes[-1]
+        )
+    with pytest.raises(InputError, match=f"lacks {30 - answered} replies .* cortex run --resume {first.run.id} && "):
+        name_run(store, again, "main")
+
+
+async def test_resuming_the_rescore_of_a_partial_run_calls_nobody_and_ends_as_it_did(scripted_service, store):
+    first, plan, bot = await stopped_after(3, scripted_service, store)
+    second = await execute(plan, store, rescore=first.run.id)
+    answered = len(bot.ledger)
+
+    third = await execute(plan, store, resume=second.run.id)
+
+    assert len(bot.ledger) == answered
+    assert (third.run.id, third.run.status, third.exit_code) == (second.run.id, "completed", 3)
+
+
+async def test_a_rescore_whose_parent_lacks_a_repeat_is_partial_whenever_it_is_looked_at(scripted_service, store):
+    first, plan, _ = await stopped_after(59, scripted_service, store, repeats=2, at_once=1)
+    assert first.totals.cases == 30, "every case was answered once"
+
     second = await execute(plan, store, rescore=first.run.id)
 
-    for report in (first, second):
-        assert 3 <= report.totals.cases < 30
-        assert report.exit_code == 3
-        assert report.run.status == "paused"
+    assert second.run.status == "completed"
+    assert second.exit_code == report_on(store, second.run.id, plan.gate).exit_code == 3
+
+
+async def test_a_rescore_that_is_stopped_goes_on_later_without_the_target_and_ends(scripted_service, store):
+    stop, judged = Stop(), list[str]()
+
+    async def stops(case: Case, _reply: Reply) -> float:
+        judged.append(case.id)
+        if len(judged) == 2:
+            stop.request("test")
+        return 1.0
+
+    first, plan, _ = await stopped_after(20, scripted_service, store)
+    gone = targets.build("python", {"call": "no_such_module:bot"})
+    plan = replace(plan, at_once=1, scorers=(waits(stops),), target=gone)
+    second = await execute(plan, store, rescore=first.run.id, stop=stop)
+    third = await execute(plan, store, resume=second.run.id)
+
+    assert (second.run.status, third.run.status) == ("paused", "completed")
+    assert sorted(judged) == sorted(each.case_id for each in store.results.read(first.run.id))
+    assert third.run.manifest["unanswered"] == 30 - len(judged)
 
 
 VERSIONED = {"target_version": "1"}

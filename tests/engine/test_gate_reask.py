@@ -15,7 +15,7 @@ from cortex_eval.core import changed
 from cortex_eval.engine import execute
 from cortex_eval.outcome import find_baseline, report_on
 from cortex_eval.scoring import plan_scorer
-from cortex_eval.testing import Answer
+from cortex_eval.testing import Answer, hang
 
 GATE = GateSettings(baseline="main", thresholds={"pass_rate": 0.1})
 
@@ -245,3 +245,53 @@ async def test_rescoring_uses_the_second_look_that_is_stored(store, bot):
 
     assert len(bot.ledger) == before
     assert rescored.second_looks[0].passes == (True, True)
+
+
+async def test_rescoring_a_run_without_a_second_look_comes_to_its_end_without_one(store, bot):
+    report = await played(store, bot, failing({3}), gate=GateSettings())
+    before = len(bot.ledger)
+
+    rescored = await execute(plan_for(bot.url, critical(), gate=GATE), store, rescore=report.run.id)
+
+    assert len(bot.ledger) == before
+    assert (rescored.run.status, "unanswered" in rescored.run.manifest) == ("completed", False)
+    assert rescored.second_looks[0].passes == ()
+    assert rescored.gate.verdict == "regressed"
+
+
+async def test_second_looks_that_may_have_been_under_way_when_a_run_was_cut_off_are_marked(store, bot):
+    wrong = failing({3, 5})
+    bot.reply = lambda call: hang() if len(bot.ledger) >= 8 + 8 + 2 else wrong(call)
+    plan = plan_for(bot.url, critical(tagged=(3, 5)), gate=GATE, at_once=1)
+    run = asyncio.ensure_future(execute(plan, store))
+    await bot.calls_arrived(8 + 8 + 2)  # the baseline's, this run's, one second look, and one in flight
+    await store.flush()
+    run.cancel()
+    await asyncio.wait([run])
+    bot.reply = wrong
+
+    report = await execute(plan, store, resume=store.runs.all()[0].id)
+
+    again = store.results.read(report.run.id, asked_again=True)
+    marked = [(each.case_id, each.repeat) for each in again if each.reply.metadata.get("may_repeat")]
+    assert marked == [("3", 2)]
+    assert report.run.manifest["calls"]["may_repeat"] == 1
+
+
+async def test_second_looks_that_cannot_have_begun_when_a_run_was_cut_off_are_not_marked(store, bot):
+    wrong = failing({3})
+    bot.reply = lambda call: hang() if len(bot.ledger) >= 8 + 8 else wrong(call)
+    plan = plan_for(bot.url, critical(), gate=GATE, at_once=1)
+    run = asyncio.ensure_future(execute(plan, store))
+    await bot.calls_arrived(8 + 8)
+    await store.flush()
+    run.cancel()
+    await asyncio.wait([run])
+    bot.reply = wrong
+
+    report = await execute(plan, store, resume=store.runs.all()[0].id)
+
+    assert len(report.second_looks[0].passes) == 2
+    assert report.run.manifest["calls"]["may_repeat"] == 1, "the last case, which was in flight"
+    again = store.results.read(report.run.id, asked_again=True)
+    assert not any(each.reply.metadata.get("may_repeat") for each in again)

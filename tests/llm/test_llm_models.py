@@ -112,6 +112,10 @@ def test_the_address_of_another_server_may_be_written_as_people_copy_it(
     [
         ("gpt-4.1-mini", None, "does not say whose model it is. Write openai:NAME"),
         ("opanai:gpt-4.1-mini", None, "Did you mean 'openai'"),
+        ("ollama:llama3.1", None, 'write {model: "llama3.1", base_url: "http://127.0.0.1:11434/v1"}.'),
+        ("LM-Studio:qwen3:8b", None, 'write {model: "qwen3:8b", base_url: "http://127.0.0.1:1234/v1"}.'),
+        ("vllm:m", None, ":8000/v1"),
+        ("llama.cpp:m", None, ":8080/v1"),
         ("openai:", None, "names no model"),
         (" ", None, "model: is empty"),
         ("m", "127.0.0.1:8080", "base_url must begin with http"),

@@ -94,8 +94,17 @@ async def stays_down(to_bot: Line, service: Service) -> None:
     await asyncio.wait(calls)
 
 
-async def test_what_is_waited_for_says_its_reason_first_and_briefly():
-    said = TargetError("clinic.test answered 503. It said: 'a long page'", kind="status", transient=True)
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        (" It said: 'KeyError: message'", ": KeyError: message"),
+        (" It said: 'Error. Then a page which is longer than a line is wide.'", ": Error. Then a page whic…"),
+        (" It said: ''", ""),
+        ("", ""),
+    ],
+)
+async def test_what_is_waited_for_says_its_reason_first_and_briefly_with_what_the_service_said(said, first):
+    said = TargetError(f"clinic.test answered 503.{said}", kind="status", transient=True)
     to_bot = line(break_after=1, pause_limit_s=600, retry_delay_s=30, probe_every_s=30)
     call = asyncio.create_task(to_bot.call(Service(lambda _number: said)))
     while not to_bot.note:
@@ -103,7 +112,9 @@ async def test_what_is_waited_for_says_its_reason_first_and_briefly():
 
     told = to_bot.waits
 
-    assert re.fullmatch(r"clinic.test answered 503; trying again in (29|30) s, for 10 min more", told), told
+    reason, _, waits = told.partition("; ")
+    assert reason == f"clinic.test answered 503{first}"
+    assert re.fullmatch(r"trying again in (29|30) s, for 10 min more", waits), told
     call.cancel()
     await asyncio.wait([call])
 

@@ -142,6 +142,12 @@ def test_without_a_baseline_the_comment_says_that_nothing_is_compared():
     assert "| Change |" not in text
 
 
+def test_a_comment_on_one_of_several_targets_is_not_replaced_by_that_on_another():
+    first, second = (render_comment([made_report(simple_results(3))], service=name) for name in ("helpdesk", "rag"))
+    assert first.startswith("<!-- cortex-eval: triage on helpdesk -->\n### Cortex: Passed, `triage on helpdesk`\n")
+    assert second.startswith("<!-- cortex-eval: triage on rag -->\n")
+
+
 def test_several_targets_share_one_comment_whose_title_is_the_gravest():
     text = render_comment([made_report(simple_results(3)), failed_report(target_name="other")])
     assert "### Cortex: Below threshold, `triage`" in text

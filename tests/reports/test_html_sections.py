@@ -9,12 +9,21 @@ from dataclasses import replace
 import orjson
 import pytest
 from made_pages import full_report
-from made_results import made_case, made_report, made_result, simple_results
+from made_results import made_case, made_report, made_result, made_run, simple_results
 
-from cortex_eval.analysis import BaselineLabel, Change, GateSettings, Pattern
+from cortex_eval.analysis import (
+    BaselineLabel,
+    Change,
+    Check,
+    CriticalFailure,
+    GateSettings,
+    PassedNumber,
+    PassedNumbers,
+    Pattern,
+)
 from cortex_eval.analysis.verdict import SecondLook, SetAside
-from cortex_eval.core import Expected, Reply, Secret, changed
-from cortex_eval.reports import ListedCases, html_chunks, is_quick_run, render_html
+from cortex_eval.core import CaseCheck, Expected, Reply, Secret, changed
+from cortex_eval.reports import ListedCases, html_chunks, is_quick_run, render_html, verdict_words
 from cortex_eval.reports import html_list as listing
 
 
@@ -68,6 +77,74 @@ def test_of_the_failed_cases_those_that_are_critical_come_first():
     assert [line.number for line in listed.lines] == [2, 1, 3]
 
 
+def _two_kinds_of_failures():
+    """Case 0 is in error, 1 fails by what is not critical, 2 by a critical scorer; 3 passed."""
+    lost = {"value": 0.5, "passed": False, "reason": "The negation is lost."}
+    kept = {"value": 1.0, "passed": True}
+    bad = {"value": 0.1, "passed": False}
+    return [
+        made_result(made_case(0), 0, state="error_target"),
+        made_result(made_case(1), 1, scores={"accuracy": bad, "negation": kept}, state="failed"),
+        made_result(made_case(2), 2, scores={"accuracy": kept, "negation": lost}, state="failed"),
+        made_result(made_case(3), 3, scores={"accuracy": kept, "negation": kept}),
+    ]
+
+
+@pytest.mark.parametrize("is_quick", [False, True])
+def test_a_case_that_fails_a_critical_scorer_is_the_first_of_all_and_open(is_quick):
+    planned = {"accuracy": {"weight": 1.0, "critical": False}, "negation": {"weight": 1.0, "critical": True}}
+    rows = _two_kinds_of_failures()
+    report = made_report(rows, run=made_run(len(rows), manifest={"scorers": planned}))
+    noted = ListedCases(critical=["negation"]) if is_quick else None
+    for row in rows if noted else ():
+        noted.add(row)
+    text = _page(report, noted=noted)
+    assert [line[0] for line in _lines(text)] == [3, 1, 2, 4]
+    assert re.findall(r'<details open class="case" data-state="failed" id="(c\d+)"', text) == ["c3"]
+
+
+def test_of_critical_failures_those_that_break_the_gravest_rule_come_first():
+    def broken(*severities):
+        return {"value": 0.0, "passed": False, "evidence": {"findings": [{"severity": each} for each in severities]}}
+
+    fine, kept = {"value": 1.0, "passed": True}, {"value": 1.0, "passed": True, "evidence": {"findings": []}}
+    told = [
+        ({"language": fine, "safety": kept}, 0.0),
+        ({"language": {"value": 0.0, "passed": False, "evidence": ["any"]}, "safety": kept}, 0.1),
+        ({"language": fine, "safety": broken("low", "high")}, 0.2),
+        ({"language": fine, "safety": broken("critical")}, 0.3),
+    ]
+    listed = ListedCases(is_full=True, critical=["language", "safety"])
+    for place, (scores, overall) in enumerate(told):
+        listed.add(changed(made_result(made_case(place), place, scores=scores, state="failed"), overall=overall))
+    listed.finish()
+    assert [line.number for line in listed.lines] == [4, 3, 2, 1]
+
+
+def test_without_a_critical_scorer_errors_come_before_failures():
+    assert [line[0] for line in _lines(_page(made_report(_two_kinds_of_failures())))] == [1, 2, 3, 4]
+
+
+def test_a_quick_page_opens_a_critical_case_that_came_after_many_failures():
+    rows = [made_result(made_case(n), n, scores={"accuracy": 0.1}, state="failed") for n in range(420)]
+    rows.append(made_result(made_case(420, tags=("critical",)), 420, scores={"accuracy": 0.1}, state="failed"))
+    noted = ListedCases()
+    for row in rows:
+        noted.add(row)
+    lines = _lines(_page(made_report(rows), noted=noted))
+    assert lines[0][0] == 421
+    assert lines[0][-1] >= 0  # its place among the packed cases
+    assert sum(line[-1] < 0 for line in lines) == 120  # a hundred are on the page itself
+
+
+def test_numbers_to_look_at_can_be_jumped_to_when_there_are_some():
+    report = full_report(12)
+    assert 'href="#numbers"' not in _page(report)
+    wrong = PassedNumber(case="a", question="How much?", expected="500", said="5000")
+    text = _page(replace(report, passed_numbers=PassedNumbers(count=1, cases=(wrong,))))
+    assert '<a href="#numbers">Look at the numbers</a>' in text
+
+
 def test_a_fix_leads_to_its_cases_and_an_id_cannot_leave_the_link():
     text = _page(replace(full_report(12), patterns=(_pattern(cases=("a,b", '"><img src=x>')),)))
     assert 'href="#ids=a%252Cb,%2522%253E%253Cimg%2520src%253Dx%253E">Show them</a>' in text
@@ -109,6 +186,13 @@ def test_the_history_is_there_only_after_a_second_run():
     report = full_report(12)
     assert "9 of 12 cases have the verdict that they had in run r5. 2 cases flaky." in _page(report)
     assert "Over the runs" not in _page(replace(report, trend=None))
+
+
+def test_the_checks_of_a_case_are_listed_in_words():
+    checks = (CaseCheck(type="not_contains", value="ibuprofen"), CaseCheck(type="is_json"))
+    row = made_result(made_case(0, expected=Expected(checks=checks)), state="failed")
+
+    assert "<b>Expected checks</b> <bdi>not contains ibuprofen · is json</bdi>" in _page(made_report([row]))
 
 
 def test_differences_are_marked_where_a_case_failed_and_not_where_it_passed():
@@ -281,6 +365,75 @@ def test_critical_cases_that_broke_and_quarantined_ones_are_named():
     flaky = SecondLook(case_id="b", category=None, against="main", passes=(True, False))
     aside = SetAside(case_id="q1", category=None, outcome="failed", reason="waits for <ticket>", until="2026-12-01")
     text = _page(replace(full_report(12), second_looks=(broken, flaky), quarantine=(aside,)))
-    assert 'a&lt;1&gt;</th><td><span class="tag t-fail">✕ broken</span></td><td>0 of 2 passed</td>' in text
+    assert 'a&lt;1&gt;</a></th><td><span class="tag t-fail">✕ broken</span></td><td>0 of 2 passed</td>' in text
     assert "! flaky</span></td><td>1 of 2 passed</td>" in text
     assert "q1</th><td>failed</td><td>waits for &lt;ticket&gt;</td><td>2026-12-01</td>" in text
+
+
+def _with_checks(report, *checks, verdict="regressed"):
+    made = tuple(Check(name=name, value=value, limit=0.0, ok=False, reason=reason) for name, value, reason in checks)
+    return replace(report, gate=replace(report.gate, verdict=verdict, exit_code=1, checks=made))
+
+
+MANY = (
+    ("regression.critical", 2, "2 critical cases that passed in main failed, 3 times of 3: a, b"),
+    ("regression.intent", -0.1, "intent fell 0.90 → 0.80 (allowed 0.02)"),
+    ("regression.tool", -0.1, "tool_accuracy fell 0.90 → 0.80 (allowed 0.02)"),
+    ("regression.pass_rate", -0.1, "pass_rate fell 0.90 → 0.80 (allowed 0.02)"),
+    ("newly_broken", 2, "2 cases that passed in main fail now (all critical), 2 of 9 in category x: a, b"),
+)
+
+
+def test_a_regression_in_many_metrics_has_a_line_for_each_and_says_once_what_broke():
+    report = _with_checks(full_report(12), *MANY)
+    verdict = _page(report).partition('aria-label="Verdict"')[2].partition("</section>")[0]
+    assert (
+        "<p>2 critical cases that passed in main failed, 3 times of 3: a, b.</p>"
+        "<ul><li>intent fell 0.90 → 0.80 (allowed 0.02).</li>"
+        "<li>tool_accuracy fell 0.90 → 0.80 (allowed 0.02). And 1 more.</li></ul>"
+    ) in verdict
+    assert "fail now" not in verdict
+
+
+def test_cases_that_broke_and_are_not_critical_are_told_beside_those_that_are():
+    broken = ("newly_broken", 3, "3 cases that passed in main fail now (2 critical): a, b, c")
+    sentence = verdict_words(_with_checks(full_report(12), *MANY[:-1], broken)).sentence
+    assert sentence.endswith("3 cases that passed in main fail now (2 critical): a, b, c.")
+
+
+def test_the_gate_calls_a_check_by_what_is_met_or_not():
+    gate = _page(_with_checks(full_report(12), *MANY)).partition('id="gate"')[2].partition("</section>")[0]
+    assert "<th scope=row>Not worse: critical cases</th>" in gate
+    assert "<th scope=row>Not worse: Intent accuracy</th>" in gate
+    assert "Regression" not in gate
+
+
+def test_a_pass_with_critical_failures_is_not_shown_as_all_clear():
+    report = made_report(simple_results(4))
+    failure = CriticalFailure(name="negation", scorer="negation", reason="", count=1, cases=("a",))
+    assert 'class="verdict v-pass"' in _page(report)
+    assert 'class="verdict v-warn" aria-label="Verdict"><b>✓ Passed</b>' in _page(
+        replace(report, critical_failures=(failure,))
+    )
+
+
+def test_critical_cases_that_were_asked_again_lead_to_what_was_said():
+    look = SecondLook(case_id="a,b", category=None, against="main", passes=(False, False))
+    assert '<a href="#ids=a%252Cb">a,b</a>' in _page(replace(full_report(12), second_looks=(look,)))
+
+
+def test_a_score_is_told_on_one_scale_and_what_does_not_apply_once():
+    scores = {
+        "translation": {
+            "value": 0.05,
+            "passed": False,
+            "measure": 5.12,
+            "unit": "chrF",
+            "reason": "chrF 0.05, TER 1.2.",
+        },
+        "negation": {"value": None, "reason": "The scorer does not apply."},
+        "names": {"value": None, "reason": "The case names nobody."},
+    }
+    text = _page(made_report([made_result(made_case(0), 0, scores=scores, state="failed")]))
+    assert "<td>chrF 0.05, TER 1.2.</td>" in text
+    assert "Does not apply: Negation; Names (The case names nobody.)</p>" in text

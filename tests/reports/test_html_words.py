@@ -15,7 +15,7 @@ from cortex_eval.reports import render_html
 from cortex_eval.reports.charts_draw import can_draw
 from cortex_eval.reports.html_parts import ended, label_of, signed, with_code
 from cortex_eval.reports.meanings import HOW_TO_READ, meanings_of
-from cortex_eval.scoring import scorers
+from cortex_eval.scoring import scorer, scorers
 
 needs_charts = pytest.mark.skipif(not can_draw(), reason="needs the extra `charts`")
 
@@ -84,7 +84,7 @@ def test_checks_and_regressions_are_named_as_their_cards_are():
     report = replace(report, metrics={**report.metrics, "intent": report.metrics["pass_rate"]})
     check = replace(report.gate.checks[0], name="regression.intent_accuracy", ok=False)
     text = _page(replace(report, gate=replace(report.gate, checks=(check,))))
-    assert "<th scope=row>Regression: Intent accuracy</th>" in text
+    assert "<th scope=row>Not worse: Intent accuracy</th>" in text
     assert "<th scope=row>Intent accuracy</th>" in text
     assert "The checks that decide whether the run passes." in text
 
@@ -92,6 +92,23 @@ def test_checks_and_regressions_are_named_as_their_cards_are():
 @pytest.mark.parametrize("kind", list(scorers))
 def test_every_scorer_has_words(kind):
     assert meanings_of(_planned(_scored("one"), one=kind))["one"].endswith(".")
+
+
+def test_a_scorer_that_is_a_function_has_its_own_words(monkeypatch):
+    monkeypatch.setattr(scorers, "_classes", dict(scorers._classes))  # for this test only
+
+    @scorer(name="keeps_not")
+    def keeps_not(case, reply):
+        """1 when a negation is kept. The rest is for whoever reads the code."""
+        return True
+
+    @scorer(name="says_nothing")
+    def says_nothing(case, reply):
+        return True
+
+    report = _planned(_scored("one", "two"), one="keeps_not", two="says_nothing")
+    assert meanings_of(report)["one"] == "1 when a negation is kept."
+    assert "two" not in meanings_of(report)
 
 
 def test_brackets_are_explained_below_the_first_figures():

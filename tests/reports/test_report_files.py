@@ -9,7 +9,7 @@ import pytest
 from made_results import made_report, made_run, simple_results
 
 from cortex_eval.core import InputError, StorageError
-from cortex_eval.reports import rows_owner, safe_name, write_artifacts, write_atomically
+from cortex_eval.reports import own_name, rows_owner, safe_name, write_artifacts, write_atomically, write_shared
 
 
 class Killed(BaseException):
@@ -38,6 +38,30 @@ def test_rows_are_the_targets_where_a_folder_has_one_suite_and_say_their_suite_w
     assert [rows_owner(report, suites) for suites in ((), ("triage",))] == ["helpdesk", "helpdesk"]
     assert [rows_owner(report, suites) for suites in (("triage", "voice"), ("voice",))] == ["triage_helpdesk"] * 2
     assert rows_owner(_report(suite="helpdesk"), ("helpdesk", "voice")) == "helpdesk"
+
+
+def test_a_file_that_suites_share_has_a_copy_that_stays(tmp_path):
+    suites = ("triage", "voice")
+    shared = tmp_path / "baseline.json"
+    assert write_shared(shared, b"alone", own=own_name("triage", ["triage"])) == [shared]
+    kept, latest = write_shared(shared, b"first", own=own_name("triage", suites))
+    write_shared(shared, b"second", own=own_name("voice", suites))
+    assert (kept.name, kept.read_bytes()) == ("baseline_triage.json", b"first")
+    assert (latest, latest.read_bytes()) == (shared, b"second")
+
+
+def test_the_own_name_of_a_file_says_what_tells_it_from_others():
+    assert own_name("triage", ["triage"]) == own_name("triage", []) == ""
+    assert own_name("triage", ["triage"], "helpdesk") == "helpdesk"
+    assert own_name("triage", ["triage", "voice"], "helpdesk") == "triage_helpdesk"
+    assert own_name("voice", ["triage", "voice"], "voice") == "voice"
+    assert own_name("../x", ["triage"]) == "x"
+
+
+def test_a_page_of_the_same_second_says_its_target_once(tmp_path):
+    write_artifacts(_report(id="run-a", suite="triage"), tmp_path, ["html"])
+    (page,) = write_artifacts(_report(id="run-b", suite="triage", target_name="rag"), tmp_path, ["html"])
+    assert page.name == "report_20261115_091400_triage_rag.html"
 
 
 def test_times_are_named_in_utc(tmp_path):

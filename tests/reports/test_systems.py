@@ -119,6 +119,19 @@ def test_names_do_nothing_in_the_text_and_secrets_are_masked():
 
 
 def test_the_file_has_the_name_of_the_seed(tmp_path):
-    path = write_systems([a_report("a", GOOD), a_report("b", BAD)], tmp_path)
+    (path,) = write_systems([a_report("a", GOOD), a_report("b", BAD)], tmp_path)
     assert path == tmp_path / "evaluation_summary_report.md"
     assert path.read_text("utf-8").startswith("# Evaluation summary: `triage`\n")
+
+
+def test_with_several_suites_in_the_project_each_keeps_its_own_file(tmp_path):
+    triage = [a_report("a", GOOD), a_report("b", BAD)]
+    voice = [a_report("a", GOOD, suite="voice"), a_report("b", BAD, suite="voice")]
+
+    own, plain = write_systems(triage, tmp_path, ["triage", "voice"])
+    write_systems(voice, tmp_path, ["triage", "voice"])
+
+    assert (own.name, plain.name) == ("evaluation_summary_report_triage.md", "evaluation_summary_report.md")
+    assert own.read_text("utf-8").startswith("# Evaluation summary: `triage`\n")
+    assert plain.read_text("utf-8").startswith("# Evaluation summary: `voice`\n")
+    assert plain.read_bytes() == (tmp_path / "evaluation_summary_report_voice.md").read_bytes()

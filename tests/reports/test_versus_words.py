@@ -274,3 +274,27 @@ def test_what_was_asked_and_replied_is_shown_in_a_line_and_acts_nowhere():
     assert "\x1b" not in shown + table
     (row_of_case,) = [line for line in table.splitlines() if line.startswith("| `case_0000`")]
     assert "``\\x1b[31mred\\u202e or \\| `code`?" in row_of_case
+
+
+def test_a_strict_gate_that_would_stop_what_may_be_chance_is_told_with_its_reason():
+    a, b = played([15] * 8), played([15] * 8, failed=(3,))
+
+    strict, statistical = compared(a, b, GateSettings(mode="strict")), compared(a, b)
+
+    told = (
+        "The gate of B is strict (gate.mode) and would stop it, chance or not: accuracy fell 0.90 → 0.80 (allowed 0.02)"
+    )
+    for render in (render_versus_console, render_versus_markdown):
+        assert told in " ".join(render(strict).replace("\\_", "_").split())
+        assert "strict (gate.mode)" not in render(statistical)
+    assert (strict.verdict, strict.exit_code) == ("cannot tell", 0)
+    assert strict.to_dict()["strict_drops"] == ["accuracy", "pass_rate", "overall_score"]
+    assert statistical.to_dict()["strict_drops"] == []
+
+
+def test_a_strict_gate_says_nothing_of_what_is_within_its_allowance():
+    wide = {name: Allowance(drop=0.5) for name in ("accuracy", "pass_rate", "overall_score")}
+    found = compared(played([15] * 8), played([15] * 8, failed=(3,)), GateSettings(mode="strict", regression=wide))
+
+    assert found.to_dict()["strict_drops"] == []
+    assert "strict (gate.mode)" not in render_versus_console(found)

@@ -67,6 +67,14 @@ async def test_what_a_function_gives_back_becomes_a_score(answer, value, passed)
     assert (score.value, score.passed) == (value, passed)
 
 
+@pytest.mark.parametrize("answer", [True, False])
+async def test_a_yes_or_no_says_whose_it_is(answer):
+    def is_short(case, reply):
+        return answer
+
+    assert (await run(is_short)).reason == f"is_short returned {answer}."
+
+
 async def test_numbers_of_numpy_are_numbers():
     import numpy as np
 

@@ -215,7 +215,7 @@ async def test_words_are_compared_when_embeddings_are_turned_off_or_not_installe
     reply = Reply(text="Your doctor sets the insulin dose.")
 
     off = await Relevance(use_embedding_similarity=False).score(question, reply)
-    monkeypatch.setattr("cortex_eval.scoring.semantic.can_embed", lambda: False)
+    monkeypatch.setattr("cortex_eval.scoring.similarity.can_embed", lambda: False)
     missing = await Relevance().score(question, reply)
 
     assert off.value == missing.value == 1

@@ -79,3 +79,25 @@ async def test_F11_a_lock_that_is_never_let_go_is_told_in_plain_words(impatient_
     holder.communicate("go\n")
     assert caught.value.kind == "locked"
     assert "database is locked" not in str(caught.value)
+
+
+async def test_F11_a_run_that_is_let_go_while_the_store_is_locked_holds_nobody_else_up(impatient_sqlite, file_store):
+    store, run = file_store, begin(file_store, 2)
+    store.patience_s = 5.0
+    holder = lock_holder(store)
+
+    async def fails() -> None:
+        async with store.runs.held(run):
+            raise ValueError("oops")
+
+    failing = asyncio.ensure_future(fails())
+    while not store.trouble and not failing.done():
+        await asyncio.sleep(0.005)
+    assert store.trouble.startswith("locked"), "seen while it waits"
+    holder.communicate("go\n")
+    with pytest.raises(ValueError, match="oops"):
+        await failing
+
+    assert store.runs.find(run).status == "paused"
+    with pytest.raises(StorageError, match="not held by this process"):
+        store.runs.pause(run)

@@ -206,7 +206,10 @@ NOT_STORES = {
     "cut in half": (cut_in_half, "shorter than its header says"),
     "scribbled over": (scribbled_over, "cannot be used"),
     "read-only": (read_only, "is read-only"),
-    "a folder": (lambda path: path.mkdir(), "cannot be used"),
+    "a folder": (
+        lambda path: path.mkdir(),
+        r"is a folder, and a file is needed\. Name one under database\.path, such as",
+    ),
 }
 
 

@@ -288,6 +288,7 @@ async def test_f12_a_torn_connection_and_a_closed_port_are_worth_another_try(scr
 
     assert [(each.kind, each.transient) for each in (torn, closed)] == [("connection", True)] * 2
     assert "127.0.0.1" in str(closed)
+    assert str(torn).endswith(" closed the connection without an answer.")  # it was reached
 
 
 async def test_f17_a_slow_drip_does_not_outlive_the_time_limit(scripted_service):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_eval.core import InputError, TargetError
-from cortex_eval.targets import targets
-from cortex_eval.targets.mapping import Path, compile_paths, read_plain_reply, read_reply
+from cortex_eval.core import Case, InputError, TargetError, Turn
+from cortex_eval.targets import Conversation, targets
+from cortex_eval.targets.mapping import Path, compile_paths, read_plain_reply, read_reply, remarks_on
 from cortex_eval.targets.replies import reply_from_returned
 
 MISTAKES: list[tuple[dict[str, object], str]] = [
@@ -114,3 +114,77 @@ def test_no_service_states_a_confidence_that_is_none(wrong):
         read_plain_reply({"text": "Yes.", "confidence": wrong}, where="http://desk/ask")
     with pytest.raises(TargetError, match="from 0 to 1"):
         reply_from_returned({"text": "Yes.", "confidence": wrong}, whose="bot.answer")
+
+
+ANSWER = {"answer": "Hello.", "sources": ["a.pdf"], "nlu": {"intent": "greet"}, "list": [{"text": "x"}], "none": []}
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("$.sorces", "$ has ['answer', 'list', 'nlu', 'none', 'sources']. Did you mean $.sources?"),
+        ("$.sorces[*].text", "$ has ['answer', 'list', 'nlu', 'none', 'sources']. Did you mean $.sources[*].text?"),
+        ("$.zzzz", "$ has ['answer', 'list', 'nlu', 'none', 'sources']."),
+        ("$.sources[*].text", "$.sources[*] is a text, with nothing in it. Write $.sources[*]"),
+        ("$.list.text", "$.list is a list. Write $.list[*].text"),
+        ("$.list[*].txt", "$.list[*] has ['text']. Did you mean $.list[*].text?"),
+        ("$.sources[3]", "$.sources has 1 in it, counted from 0."),
+        ("$.nlu[*]", "$.nlu is no list, but has ['intent']."),
+        ("$.answer[0]", "$.answer is a text, with nothing in it. Write $.answer"),
+    ],
+)
+def test_a_path_at_which_no_reply_had_anything_is_told_with_what_is_there(path, why):
+    paths = compile_paths({"text": "$.answer", "contexts": path}, field="reply")
+
+    for _ in range(5):
+        assert not remarks_on(paths, paths)  # a few may be without
+        read_reply(ANSWER, paths, where="bot")
+
+    assert remarks_on(paths, paths) == [f"reply.contexts: no reply had anything at {path}: {why}"]
+    assert not remarks_on(paths, {"text": "$.answer"})  # nobody wrote it
+
+
+@pytest.mark.parametrize("path", ["$.none", "$.none[*].text", "$.none[0]", "$.sources[*]", "$.list[*].text"])
+def test_a_path_to_an_empty_list_or_to_something_is_not_told(path):
+    paths = compile_paths({"text": "$.answer", "contexts": path}, field="reply")
+
+    for _ in range(9):
+        read_reply(ANSWER, paths, where="bot")
+
+    assert not remarks_on(paths, paths)
+
+
+def test_a_path_that_found_something_once_is_not_told():
+    paths = compile_paths({"text": "$.answer", "intent": "$.nlu.intent"}, field="reply")
+
+    for answer in [{"answer": "No."}] * 4 + [ANSWER] + [{"answer": "No."}] * 9:
+        read_reply(answer, paths, where="bot")
+
+    assert not remarks_on(paths, paths)
+
+
+@pytest.mark.parametrize("kind", ["http", "agent", "translation"])
+async def test_a_target_tells_of_paths_that_somebody_wrote_and_of_no_others(kind, scripted_service):
+    bot = scripted_service({"answer": "Hello."})
+    settings = {"api_url": bot.url, "reply": {"text": "$.answer", "intent": "$.itent"}}
+    languages = {"target_language": "hi"} if kind == "translation" else {}
+    target = targets.build(kind, settings | languages)
+
+    async with target:
+        for _ in range(5):
+            await target.ask(Conversation.at(Case(id="c", turns=(Turn(text="Hi"),)), 0, [], session_id="s"))
+
+    assert target.remarks() == ["reply.intent: no reply had anything at $.itent: $ has ['answer']."]
+
+
+async def test_a_rag_service_tells_of_parts_of_a_passage_that_none_had(scripted_service):
+    bot = scripted_service({"answer": "Hello.", "hits": [{"chunk": {"body": "It is open."}}]})
+    settings = {"reply": {"contexts": "$.hits"}, "passage": {"text": "$.chunk.boddy"}}
+    target = targets.build("rag", {"api_url": bot.url, **settings})
+
+    async with target:
+        for _ in range(5):
+            await target.ask(Conversation.at(Case(id="c", turns=(Turn(text="Hi"),)), 0, [], session_id="s"))
+
+    why = "$.chunk has ['body']. Did you mean $.chunk.body?"
+    assert target.remarks() == [f"passage.text: no reply had anything at $.chunk.boddy: {why}"]

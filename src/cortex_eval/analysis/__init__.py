@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from cortex_eval.analysis.judge_quality_people import Agreement, AmongPeople
     from cortex_eval.analysis.kinds import Words, compare_words
     from cortex_eval.analysis.labels import Item, Labels, read_labels
+    from cortex_eval.analysis.let_through import LetThrough, Overruled
     from cortex_eval.analysis.likeness import unlike
     from cortex_eval.analysis.names import OVERALL_NAMES, RUN_FIGURES, SETTING_NAMES, metric_name
     from cortex_eval.analysis.numbers import chance, rounded_up
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         PassedNumbers,
         Pattern,
         Slice,
+        gravity,
         locate,
         percent,
     )
@@ -79,7 +81,6 @@ if TYPE_CHECKING:
         Calls,
         Group,
         Latency,
-        LatencyWarning,
         Metric,
         Report,
         TokenUse,
@@ -88,7 +89,7 @@ if TYPE_CHECKING:
         report_document,
     )
     from cortex_eval.analysis.rows import asked_at, figure_of, reply_fields, result_row
-    from cortex_eval.analysis.spread import LatencyBin
+    from cortex_eval.analysis.spread import LatencyBin, LatencyWarning
     from cortex_eval.analysis.summary import summarise
     from cortex_eval.analysis.sums import Sums
     from cortex_eval.analysis.trend import (
@@ -167,8 +168,10 @@ __all__ = [
     "Latency",
     "LatencyBin",
     "LatencyWarning",
+    "LetThrough",
     "Metric",
     "MistakenPair",
+    "Overruled",
     "PairedMetric",
     "Parity",
     "PassedNumber",
@@ -223,6 +226,7 @@ __all__ = [
     "diagnose",
     "figure_of",
     "figures_of",
+    "gravity",
     "judge_together",
     "judge_usages",
     "locate",
@@ -301,9 +305,11 @@ _HOMES = {
     "Labels": "labels",
     "Latency": "report",
     "LatencyBin": "spread",
-    "LatencyWarning": "report",
+    "LatencyWarning": "spread",
+    "LetThrough": "let_through",
     "Metric": "report",
     "MistakenPair": "classification",
+    "Overruled": "let_through",
     "PairedMetric": "paired",
     "Parity": "parallel",
     "PassedNumber": "patterns",
@@ -358,6 +364,7 @@ _HOMES = {
     "diagnose": "patterns_find",
     "figure_of": "rows",
     "figures_of": "compare",
+    "gravity": "patterns",
     "judge_together": "paired",
     "judge_usages": "usage",
     "locate": "patterns",

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import orjson
 
 from cortex_eval.analysis.coverage import Coverages
+from cortex_eval.analysis.let_through import LetThroughs
 from cortex_eval.analysis.rows import is_named_for_its_measure
 from cortex_eval.analysis.tally import ERRORS_SHOWN, Mean, Series, Tally
 from cortex_eval.analysis.usage import Use, judge_usages
@@ -38,7 +39,8 @@ Key = tuple[str | None, int | None, str | None, tuple[str, ...]]
 class Collector:
     """Takes results, contiguous by case, and keeps their numbers by (category, tier, language, tags)."""
 
-    def __init__(self, observers: Sequence[Observer] = ()) -> None:
+    def __init__(self, let_through: LetThroughs, observers: Sequence[Observer] = ()) -> None:
+        self.let_through = let_through
         self.tallies: dict[Key, Tally] = {}
         self.latencies = array("d")
         self.asked = 0
@@ -115,6 +117,7 @@ class Collector:
             tally.pending += row.state == "pending" or row.state == "cancelled"
         elif row.passed:
             tally.passed += 1
+            self.let_through.look_at(row, scores)
             scores["pass_rate"] = _PASSED
         else:
             tally.failed += 1
@@ -161,7 +164,8 @@ class Collector:
         for (name, turn), score in unscored.items():
             if (name, turn) not in values:
                 tally.series_of(name).add_unscored(score)
-        _add_outcome(tally, rows, cluster)
+        if _add_outcome(tally, rows, cluster):
+            self.let_through.add(rows[0], [row.scores for row in rows if b'"passed":false' in row.scores_json])
 
     def _add_row(self, tally: Tally, row: Result, cluster: int) -> dict[str, dict[str, Any]]:
         """What counts row by row, whatever the repeats; gives the scores for the rest."""
@@ -223,8 +227,8 @@ class Collector:
         return llm_invoked
 
 
-def _add_outcome(tally: Tally, rows: list[Result], cluster: int) -> None:
-    """Passed, failed, error or pending for a case of several rows, and its mean overall score."""
+def _add_outcome(tally: Tally, rows: list[Result], cluster: int) -> bool:
+    """Passed, failed, error or pending for a case of several rows, and its mean overall score; gives whether passed."""
     repeats: dict[int, list[Result]] = {}
     for row in rows:
         repeats.setdefault(row.repeat, []).append(row)
@@ -254,6 +258,7 @@ def _add_outcome(tally: Tally, rows: list[Result], cluster: int) -> None:
     elif passes.value is not None:
         tally.passed += passes.value == 1.0
         tally.failed += passes.value < 1.0
+    return passes.value == 1.0 and not has_error and not is_pending
 
 
 def _add_of_reply(tally: Tally, reply: dict[str, Any], cluster: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from cortex_eval.analysis.gate_settings import Expectations
+from cortex_eval.analysis.names import is_upper_limit
 
 Comparison = Literal[">=", ">", "<=", "<"]
 Outcome = Literal["met", "not met", "cannot tell"]
@@ -56,7 +57,7 @@ class Expectation:
     """None: the run does not have this figure."""
     low: float | None
     high: float | None
-    """The 95 % interval of the value; None: not known."""
+    """The 95 % interval of the value; None: not known, and of the slowest replies there may be too few for an end."""
     scored: int
     total: int
     """Results that it rests on, of those that it could rest on; for intents and tools, target errors are among both."""
@@ -96,11 +97,12 @@ def judged(hoped: Expectations | None, whole: HasFigures, tiers: Mapping[str, Ha
 
 def outcome_of(reached: Reached, limit: Limit) -> Outcome:
     """Where the interval lies; without one, which a single time is, nobody can tell."""
-    if reached.low is None or reached.high is None:
-        return "cannot tell"
-    if _holds(reached.low, limit) and _holds(reached.high, limit):
+    best, worst = reached.high, reached.low
+    if limit.comparison in ("<=", "<"):
+        best, worst = worst, best
+    if worst is not None and _holds(worst, limit):
         return "met"
-    return "cannot tell" if _holds(reached.low, limit) or _holds(reached.high, limit) else "not met"
+    return "not met" if best is not None and not _holds(best, limit) else "cannot tell"
 
 
 def _beside(
@@ -127,7 +129,7 @@ def _beside(
 
 
 def _read(name: str, value: float) -> Limit:
-    return Limit(name.removeprefix("max_"), "<=" if name.startswith("max_") else ">=", value)
+    return Limit(name.removeprefix("max_"), "<=" if is_upper_limit(name) else ">=", value)
 
 
 def _holds(value: float, limit: Limit) -> bool:

@@ -12,7 +12,10 @@ _REASON_SHOWN = 300
 
 
 def unscored_of(tally: Tally, run: RunRecord) -> dict[str, Unscored]:
-    """The scorers that gave no number in the whole run: those that failed, and of the others those that count."""
+    """The scorers that gave no number in the whole run: those that failed, and of the others those that count.
+
+    One that does not count only because `metric_weights` forgot it is among them.
+    """
     weights = _weights(run)
     found = {}
     for name, series in tally.series.items():
@@ -45,14 +48,15 @@ def gap_notes(
 
 
 def _weights(run: RunRecord) -> dict[str, float]:
-    """The weights of the scorers that can change a verdict, as the run was planned."""
+    """The weights of the scorers that can change a verdict, or should, as the run was planned."""
     planned = run.manifest.get("scorers")
     if not isinstance(planned, Mapping):
         return {}
+    forgotten = run.manifest.get("unweighted", ())
     return {
         name: float(each.get("weight") or 0)
         for name, each in planned.items()
-        if isinstance(each, Mapping) and (each.get("weight") or each.get("critical"))
+        if isinstance(each, Mapping) and (each.get("weight") or each.get("critical") or name in forgotten)
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.held import Held, comparison_checks, smallest_detectable_drop
-from cortex_eval.analysis.names import metric_name
+from cortex_eval.analysis.names import is_upper_limit, metric_name
 from cortex_eval.analysis.numbers import TOLERANCE, apart, number, share
 from cortex_eval.analysis.report import Metric, Totals
 from cortex_eval.analysis.verdict import Check, Gate, SecondLook, Verdict
@@ -15,10 +15,6 @@ from cortex_eval.analysis.verdict import Check, Gate, SecondLook, Verdict
 EXIT_CODES: Mapping[Verdict, int] = {"passed": 0, "inconclusive": 0, "regressed": 1, "below": 2, "error": 3}
 INCONCLUSIVE_FAILS = 2
 """With `inconclusive: fail`: nothing is known to be worse, but the evidence that is asked for is not there."""
-
-
-LESS_IS_BETTER = ("ece", "brier", "hallucinated_claims", "hallucinated_replies")
-"""Figures of the run that are no metrics; their limits are upper ones with and without `max_`, as those of times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +107,7 @@ def _threshold_check(asked: str, limit: float, evidence: Evidence) -> Check:
     plain = asked if asked in evidence.metrics else asked.removeprefix("max_")
     name = metric_name(plain, evidence.metrics)
     metric = evidence.metrics.get(name)
-    is_less = plain.rpartition(".")[2] in LESS_IS_BETTER or plain.endswith("_ms")
-    is_upper = plain != asked or is_less or (metric is not None and metric.direction == "lower")
+    is_upper = plain != asked or is_upper_limit(plain) or (metric is not None and metric.direction == "lower")
     value = evidence.values.get(plain, evidence.values.get(name))
     if value is None:
         reason = f"{asked} was not scored in this run, so its limit of {number(limit)} cannot be met"

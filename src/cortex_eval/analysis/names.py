@@ -33,6 +33,8 @@ RUN_FIGURES = (
     *("hallucinated_claims", "hallucinated_replies"),
 )
 """Figures of a run that are no metrics and may have a limit too; docs/gates.md says what each is."""
+LESS_IS_BETTER = ("ece", "brier", "hallucinated_claims", "hallucinated_replies")
+"""Those of them, beside times, whose limits are upper ones with and without `max_`."""
 OVERALL_NAMES = {each.metric: each.overall for each in SEED_METRICS}
 CATEGORY_NAMES = {each.metric: each.category for each in SEED_METRICS}
 SETTING_NAMES = {each.metric: each.setting for each in SEED_METRICS}
@@ -42,3 +44,8 @@ _CANONICAL = {name: each.metric for each in SEED_METRICS for name in each[:3]}
 def metric_name(name: str, known: Iterable[str] = ()) -> str:
     """The name in `report.metrics` of a metric that people may call otherwise; one that exists keeps its name."""
     return name if name in known else _CANONICAL.get(name, name)
+
+
+def is_upper_limit(name: str) -> bool:
+    """Whether a limit of this name is the most that is allowed: `max_…`, times, and figures of what is wrong."""
+    return name.startswith("max_") or name.endswith("_ms") or name.rpartition(".")[2] in LESS_IS_BETTER

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from cortex_eval.analysis.patterns import SETUP_TYPES
-from cortex_eval.analysis.patterns_causes import MEANING, SPECIAL, WORDING, cause_of
-from cortex_eval.analysis.patterns_read import Read
+from cortex_eval.analysis.patterns_causes import MEANING, SPECIAL, WORDING, cause_of, is_empty
+from cortex_eval.analysis.patterns_read import Read, first_sentence
 from cortex_eval.analysis.patterns_replay import Key, Part, Ways, ways_of
 from cortex_eval.core import Result, RunRecord
 
@@ -26,7 +26,7 @@ LOOKED = "looked"
 """Ends the name of a failure of which the reply should tell the cause, and does not."""
 NOTHING = "(none)"
 """Where nothing was stated, or was to be stated."""
-_VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|[-+]?\d[\d.,:%]*")
+_VARIABLE = re.compile(r"(“[^”]*”)|'[^']*'|\"[^\"]*\"|`[^`]*`|[-+]?\d[\d.,:%]*")
 _REASON_KEPT = 160
 _MESSAGE_KEPT = 600
 """Of an error: what it says is what to do."""
@@ -255,12 +255,14 @@ def _pairs(stored: Any) -> list[tuple[str, str]]:  # Any: JSON
 def _other(failed: _Failed, read: Read) -> Iterator[Blame]:
     evidence = _mapping(failed.score.get("evidence"))
     findings = [each for each in evidence.get("findings") or () if isinstance(each, Mapping) and each.get("rule")]
+    also: tuple[Key, ...] = (("empty_reply", failed.name),) if findings and is_empty(read) else ()
     for finding in findings:
         yield Blame(
             ("safety_rule", failed.name, str(finding["rule"]), str(finding.get("severity", ""))),
+            also,  # who says nothing does not send anybody to a doctor either: with a reply, both are mended
             share=1 / len(findings),
             points=None if failed.points is None else failed.points / len(findings),
-            details=(str(finding.get("reason", ""))[:_REASON_KEPT],),
+            details=(first_sentence(str(finding.get("reason", "")), _REASON_KEPT),),
             is_critical=failed.is_critical or finding.get("severity") == "critical",
             is_needed=failed.is_critical,
         )
@@ -320,7 +322,7 @@ def edge_type(text: str) -> str:
 
 
 def reasons_of(score: JSON) -> tuple[str, ...]:
-    """Why a scorer did not let it pass: what of a list or a rubric was missed, else its reason."""
+    """Why a scorer did not let it pass: what of a list, a rubric or checks was missed, else its reason."""
     evidence = _mapping(score.get("evidence"))
     items = [str(each.get("item")) for each in _rows(evidence, "items") if each.get("present") is False]
     lines = [
@@ -330,13 +332,19 @@ def reasons_of(score: JSON) -> tuple[str, ...]:
     ]
     if items or lines:
         return tuple(f"{LACKS}{each[:_REASON_KEPT]}" for each in items) + tuple(each[:_REASON_KEPT] for each in lines)
+    broken = [each for each in _rows(evidence, "checks") if each.get("holds") is False and each.get("weight") != 0]
+    if broken:
+        return tuple(f"the reply {each.get('found')}"[:_REASON_KEPT] for each in broken)
     reason = " ".join(str(score.get("reason", "")).split())
     return (reason[:_REASON_KEPT],) if reason else ()
 
 
 def same_reason(reason: str) -> str:
-    """A reason without what differs from case to case, so that those can be counted that say the same."""
-    return _VARIABLE.sub("…", reason)
+    """A reason without what differs from case to case, so that those can be counted that say the same.
+
+    What stands in “…” is what a check looks for, and tells two reasons apart.
+    """
+    return _VARIABLE.sub(lambda found: found[1] or "…", reason)
 
 
 def _rows(evidence: JSON, name: str) -> list[JSON]:

@@ -14,12 +14,15 @@ from cortex_eval.analysis.patterns_read import LONGEST_READ, QUOTED, Cause, Read
 
 WORDING = frozenset({"accuracy", "bleu", "chrf", "contains", "edit", "exact", "f1", "rouge", "rouge1", "rouge2", "ter"})
 """Kinds of scorers that hold the words of a reply against those of the expected answers."""
-MEANING = frozenset({"completeness", "judge", "relevance", "relevance_judge", "rubric", "summary", "translation"})
+MEANING = frozenset(
+    {"completeness", "judge", "relevance", "relevance_judge", "rubric", "similarity", "summary", "translation"}
+)
 """Kinds that ask whether a reply says what it should."""
 _BY_WORDS: Mapping[str, tuple[str, ...]] = {
     "judge": ("other_answer",),
     "relevance": ("other_answer", "partial_answer"),
     "relevance_judge": ("other_answer",),
+    "similarity": ("other_answer", "partial_answer"),
     "translation": ("other_answer",),
 }
 """Those of them that may fail for how much of the expected answer is in the reply, and for which of its causes."""
@@ -31,6 +34,10 @@ _SPECIAL_TEXT = """
 """
 SPECIAL = frozenset(_SPECIAL_TEXT.split())
 """Kinds of which the text of a reply tells less than they say themselves. Any other is `regex`, or somebody's own."""
+_NEED_TEXT = frozenset(
+    {"clarification", "coherence", "interpretability", "json_limit", "json_schema", "language", "readability"}
+)
+"""Those of them that fail a reply for having no text at all."""
 
 REPLY_TYPES = (
     "empty_reply",
@@ -75,7 +82,7 @@ def cause_of(read: Read, kind: str, score: JSON) -> Cause | None:
     evidence = score.get("evidence")
     evidence = evidence if isinstance(evidence, Mapping) else {}
     if kind in SPECIAL:
-        return None
+        return read.first(_NO_TEXT) if kind in _NEED_TEXT else None
     if kind in GROUNDED:
         return _unsupported(evidence)
     general = read.first(_GENERAL)
@@ -98,6 +105,11 @@ def cause_of(read: Read, kind: str, score: JSON) -> Cause | None:
     if missing and not read.is_compared and words.type != "other_wording" and all(map(_is_name, missing)):
         return Cause("missing_text", details=(" or ".join(f"“{quote(each)}”" for each in missing[:_NAMES_SHOWN]),))
     return words if kind in WORDING or words.type in _BY_WORDS.get(kind, ()) else None
+
+
+def is_empty(read: Read) -> bool:
+    """Whether the reply says nothing: then all that is wrong with it has this one cause."""
+    return read.first(_NO_TEXT) is not None
 
 
 def _empty(read: Read) -> Cause | None:
@@ -250,6 +262,7 @@ def _claim(claim: JSON) -> str:
     return f"“{quote(str(claim.get('claim', '')), _CLAIM_QUOTED)}”"
 
 
+_NO_TEXT: tuple[Callable[[Read], Cause | None], ...] = (_empty,)
 _GENERAL: tuple[Callable[[Read], Cause | None], ...] = (
     _empty,
     _cut_off,

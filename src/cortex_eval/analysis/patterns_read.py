@@ -13,6 +13,8 @@ from cortex_eval.core import Reply, Result, Turn
 LONGEST_READ = 10_000
 """In characters: what is longer is not read word for word."""
 QUOTED = 60
+_SENTENCE = re.compile(r"(?<=[.!?।])\s+(?=[^a-z])")
+"""The end of a sentence: `e.g. this` is none."""
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
@@ -133,3 +135,15 @@ def quote(text: str, width: int = QUOTED) -> str:
     if len(line) <= width:
         return line
     return (line[:width].rpartition(" ")[0] or line[:width]) + " …"
+
+
+def first_sentence(text: str, width: int) -> str:
+    """What a reason says first, without what it quotes and cites after that; cut between words where it is too long."""
+    line = " ".join(text.split())
+    first = _SENTENCE.split(line, maxsplit=1)[0]
+    if len(first) <= width:
+        return first
+    kept = first[: width - 1]
+    if kept.count("(") > kept.count(")"):
+        kept = kept[: kept.rindex("(")] or kept
+    return f"{kept.rpartition(' ')[0].rstrip(' ,;:') or kept}…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -11,10 +12,14 @@ from cortex_eval.analysis.confidence import Confidence
 from cortex_eval.analysis.expectations import Reached
 from cortex_eval.analysis.hallucination import Hallucination
 from cortex_eval.analysis.names import SETTING_NAMES, metric_name
-from cortex_eval.analysis.report import Latency, LatencyWarning, Metric
+from cortex_eval.analysis.report import Latency, Metric
+from cortex_eval.analysis.spread import LatencyWarning
 from cortex_eval.analysis.tally import Series, Tally
 from cortex_eval.core import PARSE_WARNING_MS, TOTAL_WARNING_MS
-from cortex_eval.stats import estimate, wilson
+from cortex_eval.stats import estimate, percentile, wilson
+
+PERCENTILES = {"p50_latency_ms": 0.50, "p95_latency_ms": 0.95, "p99_latency_ms": 0.99}
+"""Figures of how long replies took, each with the share of them that came within that time."""
 
 
 class Method(NamedTuple):
@@ -32,6 +37,8 @@ class Figures(NamedTuple):
     method: Method
     is_weighted: bool = False
     """The metrics are those of a sample, weighted to the full mix: what is not among them is not known."""
+    times: Sequence[float] = ()
+    """How long the replies took, in milliseconds; empty: not known."""
 
     def get(self, name: str) -> Reached | None:
         """The figure of this name, as thresholds spell it; None when these cases do not have it."""
@@ -39,6 +46,8 @@ class Figures(NamedTuple):
         found = self.metrics.get(metric)
         if name in tally.beside and not self.is_weighted:
             return self._of(tally.beside[name], unit="ms" if name.endswith("_ms") else "")
+        if name in PERCENTILES and self.times and not self.is_weighted:
+            return _quantile(sorted(self.times), PERCENTILES[name], total=tally.turns)
         if found is None:
             return None
         if metric == "intent":
@@ -78,6 +87,19 @@ class Figures(NamedTuple):
         assert found.mean is not None, "there are values"
         low = found.low_of_time if unit == "ms" else found.low
         return Reached(found.mean, low, found.high, found.n, total, unit)
+
+
+def _quantile(ordered: Sequence[float], share: float, *, total: int) -> Reached:
+    """The time within which this share of the replies came; an end of its interval may lie beyond them all.
+
+    Conover 1999, 3.2: between two of the sorted values, by the normal approximation of their ranks.
+    """
+    count, value = len(ordered), percentile(ordered, share)
+    assert value is not None, "there are values"
+    spread = 1.96 * math.sqrt(count * share * (1 - share))
+    first, last = math.ceil(count * share - spread), math.ceil(count * share + spread)
+    low = ordered[first - 1] if first >= 1 else None
+    return Reached(value, low, ordered[last - 1] if last <= count else None, count, total, "ms")
 
 
 def figures_of_run(

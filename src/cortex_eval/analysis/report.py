@@ -13,10 +13,11 @@ from cortex_eval.analysis.confidence import Confidence
 from cortex_eval.analysis.coverage import Coverage
 from cortex_eval.analysis.expectations import Expectation
 from cortex_eval.analysis.hallucination import Hallucination
+from cortex_eval.analysis.let_through import LetThrough
 from cortex_eval.analysis.parallel import Parity
 from cortex_eval.analysis.patterns import ConfusedPair, CriticalFailure, PassedNumbers, Pattern, Slice
 from cortex_eval.analysis.rows import flat_row, result_row
-from cortex_eval.analysis.spread import LatencyBin
+from cortex_eval.analysis.spread import LatencyBin, LatencyWarning
 from cortex_eval.analysis.trend import Stability, Trend
 from cortex_eval.analysis.verdict import BaselineLabel, Change, Gate, Regression, SecondLook, SetAside
 from cortex_eval.core import Direction, InputError, Result, RunRecord
@@ -91,23 +92,6 @@ class Latency:
     """Share of the turns asked that were answered at the first attempt."""
     bins: tuple[LatencyBin, ...] = ()
     """The histogram."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyWarning:
-    """Replies that took longer than anybody should wait."""
-
-    name: Literal["parse_time_ms", "total_time_ms"]
-    limit_ms: float
-    over: int
-    """Replies above the limit."""
-    of: int
-    """Replies whose time is known."""
-    share: float
-    low: float
-    high: float
-    """The 95 % interval of the share."""
-    worst_ms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +187,8 @@ class Report:
     """What was taken for what most often."""
     passed_numbers: PassedNumbers | None = None
     """Replies that passed with another number than the expected answer; None: none was found."""
+    let_through: LetThrough | None = None
+    """Cases that passed although a scorer failed them; None: there is none."""
     stability: Stability | None = None
     """How many verdicts are those of the run before; None: there was none."""
     trend: Trend | None = None
@@ -376,8 +362,8 @@ def report_document(report: Report) -> dict[str, Any]:
 
 def _of_some_runs(report: Report) -> dict[str, Any]:
     """What is there only where replies state confidences, labels were compared, and so on."""
-    some = {"confidence": report.confidence, "stability": report.stability, "passed_numbers": report.passed_numbers}
-    found: dict[str, Any] = {name: asdict(each) for name, each in some.items() if each is not None}
+    some = ("confidence", "let_through", "passed_numbers", "stability")
+    found: dict[str, Any] = {name: asdict(each) for name in some if (each := getattr(report, name)) is not None}
     if report.case_changes is not None:
         found["case_changes"] = report.case_changes.to_dict()
     if report.classification:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, isqrt, log10
+from typing import Literal
 
 MOST_BINS = 20
 """About as many as a reader can tell apart."""
@@ -19,6 +20,23 @@ class LatencyBin:
     low: float
     high: float
     count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyWarning:
+    """Replies that took longer than anybody should wait."""
+
+    name: Literal["parse_time_ms", "total_time_ms"]
+    limit_ms: float
+    over: int
+    """Replies above the limit."""
+    of: int
+    """Replies whose time is known."""
+    share: float
+    low: float
+    high: float
+    """The 95 % interval of the share."""
+    worst_ms: float
 
 
 def latency_bins(ordered: Sequence[float]) -> tuple[LatencyBin, ...]:

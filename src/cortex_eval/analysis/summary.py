@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from cortex_eval.analysis.collect import TAG_SETS_KEPT, Collector, Key
@@ -94,7 +94,11 @@ def summarise(
     )
     tallies_by_tier = _by(collected.tallies, 1)
     tiers = _grouped(tallies_by_tier, method=method)
-    by_tier = {name: Reachable(tally, tiers[name].metrics, method) for name, tally in tallies_by_tier.items()}
+    reached = Reachable(whole, metrics, method, weights is not None, collected.latencies)
+    by_tier = {
+        name: Reachable(tally, tiers[name].metrics, method, times=_times(tally, run))
+        for name, tally in tallies_by_tier.items()
+    }
     return Report(
         run=run,
         timestamp=run.finished or run.started or run.created,
@@ -133,7 +137,7 @@ def summarise(
         confidence=confidence,
         classification=respelt_classes(classification, coverage, failures.stated, failures.counting.kinds),
         tags={} if collected.has_too_many_tags else _grouped(_by_tag(collected.tallies), method=method),
-        expectations=judged(gate.expectations, Reachable(whole, metrics, method, weights is not None), by_tier),
+        expectations=judged(gate.expectations, reached, by_tier),
         latency_warnings=latency_warnings(whole, collected.latencies),
         coverage=coverage,
         parity=_parity(open_results()) if collected.has_pairs else (),
@@ -143,6 +147,7 @@ def summarise(
         slices=diagnosis.slices,
         confusions=diagnosis.confusions,
         passed_numbers=failures.passed_numbers(),
+        let_through=collected.let_through.summed(),
         open_results=open_results,
     )
 
@@ -317,6 +322,11 @@ def _latency(collected: Collector) -> Latency:
         first_attempt_success=collected.first_attempt / collected.asked if collected.asked else None,
         bins=latency_bins(ordered),
     )
+
+
+def _times(tally: Tally, run: RunRecord) -> Sequence[float]:
+    """How long the replies of some cases took; with repeats, only the means of those are known."""
+    return tally.series["latency_ms"].values if run.repeats == 1 and "latency_ms" in tally.series else ()
 
 
 def _tag_notes(collected: Collector) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from cortex_eval.analysis.collect import Collector
 from cortex_eval.analysis.confidence import Confidences
 from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.hallucination import Hallucinations
+from cortex_eval.analysis.let_through import LetThroughs
 from cortex_eval.analysis.patterns_gather import Failures
 from cortex_eval.analysis.quarantine import Quarantine
 from cortex_eval.core import Result, RunRecord
@@ -19,7 +20,7 @@ class Sums:
 
     def __init__(self, run: RunRecord, gate: GateSettings, see: Callable[[Result], None] | None = None) -> None:
         self.confidences, self.confusions, self.hallucinations = Confidences(), Confusions(), Hallucinations()
-        self.collected = Collector((self.confidences, self.confusions, self.hallucinations))
+        self.collected = Collector(LetThroughs(run), (self.confidences, self.confusions, self.hallucinations))
         self.failures, self.quarantine = Failures(run), Quarantine(gate.quarantine, run)
         self._see = see
 

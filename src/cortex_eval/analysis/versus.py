@@ -11,6 +11,7 @@ from cortex_eval.analysis.cases import CaseFigures, case_figures, critical_score
 from cortex_eval.analysis.changes import CaseChange, with_words
 from cortex_eval.analysis.gate_settings import GateSettings
 from cortex_eval.analysis.likeness import unlike
+from cortex_eval.analysis.numbers import TOLERANCE
 from cortex_eval.analysis.paired import Comparison, PairedMetric, compare_cases, judge_together
 from cortex_eval.analysis.quarantine import Quarantine
 from cortex_eval.analysis.report import Metric
@@ -42,6 +43,15 @@ class Versus:
     notes: tuple[str, ...]
     """What a reader must know of what was compared."""
     level: float
+    is_strict: bool = False
+    """The gate of the last run counts every drop beyond its allowance, whether or not it may be chance."""
+
+    def strict_drops(self, found: Comparison) -> list[PairedMetric]:
+        """What this gate would block a release for although nobody can tell whether it is chance."""
+        if not self.is_strict:
+            return []
+        judged = [each for each in found.metrics.values() if each.allowed is not None and each.worsening is not None]
+        return [each for each in judged if not each.is_regression and _is_beyond(each)]
 
     @property
     def verdict(self) -> VersusVerdict:
@@ -85,7 +95,12 @@ class Versus:
         """The comparison as JSON holds it; of more than two runs, the second stands at the top and all below."""
         names = [_label(place) for place in range(len(self.runs))]
         documents = [
-            {"a": names[0], "b": name, **_document(each)}
+            {
+                "a": names[0],
+                "b": name,
+                **_document(each),
+                "strict_drops": [drop.name for drop in self.strict_drops(each)],
+            }
             for name, each in zip(names[1:], self.comparisons, strict=True)
         ]
         several = {"comparisons": documents} if len(documents) > 1 else {}
@@ -151,7 +166,12 @@ def compare_runs(
         comparisons=adjusted_together(comparisons) if len(others) > 1 else tuple(comparisons),
         notes=(*_states(runs), *notes, *_set_aside(aside)),
         level=gate.level,
+        is_strict=gate.mode == "strict",
     )
+
+
+def _is_beyond(metric: PairedMetric) -> bool:
+    return (metric.worsening or 0.0) > (metric.allowed or 0.0) + TOLERANCE
 
 
 def _asked_again(figures: dict[str, CaseFigures], results: Iterable[Result]) -> dict[str, CaseFigures]:
@@ -253,6 +273,8 @@ def _states(runs: Sequence[RunRecord]) -> Iterator[str]:
         selection = run.manifest.get("selection") or {}
         if run.status != "completed":
             yield f"{_label(place)} is {run.status} and not complete: what it has not asked is not compared."
+        elif run.manifest.get("unanswered"):
+            yield f"{_label(place)} scores the replies of a run that is not complete: what has none is not compared."
         if selection.get("probabilities"):
             chosen = f"{selection.get('chosen', run.cases):,} of {selection.get('matching', run.dataset.cases):,} cases"
             yield f"{_label(place)} is a sample of {chosen}: only these are compared."

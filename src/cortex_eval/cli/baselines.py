@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cortex_eval.analysis import read_baseline
+from cortex_eval.analysis import Report, read_baseline
 from cortex_eval.cli.options import (
     advised,
     config_option,
@@ -27,8 +27,9 @@ from cortex_eval.cli.options import (
 from cortex_eval.cli.shown import report_of
 from cortex_eval.core import InputError, RunRecord, redact_bytes, to_json
 from cortex_eval.outcome import ANCHOR, keep_baseline, name_run
-from cortex_eval.reports import from_here, with_config, write_atomically
+from cortex_eval.reports import from_here, own_name, verdict_words, with_config, write_atomically, write_shared
 
+BASELINE_FILE = "baseline.json"
 suite_option = click.option("--suite", default="", help="Of this suite (default: the newest one).")
 anchor_option = click.option(
     "--anchor", is_flag=True, help=f"Pin it (default name: {ANCHOR}): it never moves by itself."
@@ -54,20 +55,40 @@ def set_baseline(
     name = name or (ANCHOR if anchor else "default")
     with open_project(config) as here:
         made = report_of(here.store, run_id)
-        path = (output_dir or here.output_dir) / "baseline.json"
+        path = (output_dir or here.output_dir) / BASELINE_FILE
         make_folder(path.parent)  # before anything is kept
         before = here.store.baselines.find(name, made.run.suite)
         kept = name_run(here.store, made, name, is_pinned=anchor)
-        write_atomically(path, [redact_bytes(to_json(kept))])
+        path = write_baseline(kept, path.parent, made.run.suite, here.suites)
     if as_json:
         print_json({"name": name, "suite": made.run.suite, "run": made.run.id, "file": str(path)})
         return
     out(f"Run {made.run.id} is the {'anchor' if anchor else 'baseline'} {name!r} of {made.run.suite}.")
     if before is not None and before.get("run_id") != made.run.id:
         out(f"It replaces run {before['run_id']}." if before.get("run_id") else "It replaces figures made elsewhere.")
+    if remark := _what_it_was(made):
+        hint(remark)
     hint(f"Written: {from_here(path)}")
     for advice in _how_to_compare(made.run, name, config, anchor=anchor):
         hint(advice)
+
+
+def _what_it_was(report: Report) -> str:
+    """That a run which did not reach its limits, or lacks results, is what later ones have to match; empty: it did."""
+    verdict, totals = report.gate.verdict, report.totals
+    if verdict in ("below", "error"):
+        what = f"This run did not pass its gate ({verdict_words(report).title.lower()})"
+    elif totals.errors:
+        what = f"{totals.errors:,} of {totals.cases:,} cases of this run ended in an error"
+    else:
+        return ""
+    return f"{what}: later runs are held against what it reached, and need be no better."
+
+
+def write_baseline(kept: Mapping[str, Any], folder: Path, suite: str, suites: Collection[str]) -> Path:  # Any: JSON
+    """Write the baseline of a suite, and give the file that no other suite of the project replaces."""
+    content = redact_bytes(to_json(kept))
+    return write_shared(folder / BASELINE_FILE, content, own=own_name(suite, suites))[0]
 
 
 def _meant(config: Path | None, suite: str | None = None) -> str | None:

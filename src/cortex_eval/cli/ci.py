@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,11 +14,12 @@ from typing import Any
 import click
 
 from cortex_eval.analysis import Report
+from cortex_eval.cli.baselines import write_baseline
 from cortex_eval.cli.options import adviser, check_store, existing, hint, make_folder, out
 from cortex_eval.cli.run import check_baseline, play_plans, read_request
 from cortex_eval.cli.run import run as run_command
 from cortex_eval.config import Plan, Project, load_project, make_plans
-from cortex_eval.core import InputError, redact, redact_bytes, to_json
+from cortex_eval.core import InputError, redact
 from cortex_eval.outcome import name_run
 from cortex_eval.reports import (
     COMMENT_FILE,
@@ -26,6 +27,7 @@ from cortex_eval.reports import (
     annotation,
     as_shown,
     from_here,
+    own_name,
     problem_annotations,
     render_comment,
     render_markdown,
@@ -33,6 +35,7 @@ from cortex_eval.reports import (
     step_outputs,
     step_summary,
     write_atomically,
+    write_shared,
 )
 from cortex_eval.storage import Store
 
@@ -136,14 +139,15 @@ def _finish(
 ) -> None:
     """Write what a build wants beside the reports, and tell it."""
     folder = given["output_dir"] or project.output_dir
-    comment = given["comment"] or folder / COMMENT_FILE
-    option = "--comment" if given["comment"] else "--output-dir"
-    write_atomically(comment, [render_comment(reports).encode("utf-8", "replace")], option=option)
+    suites = project.model.suites
+    comment = _write_comment(reports, folder, suites, service=given["service"], path=given["comment"])
     hint(f"Comment: {from_here(comment)}")
     code, worst = max((report.exit_code, -place) for place, report in enumerate(reports))
     worst = -worst
     if given["set_baseline"] and code == 0:
-        hint(_set_baseline(store, reports[0], given["set_baseline"], folder))
+        report, name = reports[0], given["set_baseline"]
+        write_baseline(name_run(store, report, name), folder, report.run.suite, suites)
+        hint(f"Run {report.run.id} is the baseline {name!r} of {report.run.suite} now.")
     if build.is_github:
         build.lines += [line for report in reports for line in report_annotations(report)]
         build.lines += [annotation("notice", each) for each in _unsaid(given, code)]
@@ -153,15 +157,20 @@ def _finish(
     build.append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
 
 
+def _write_comment(
+    reports: Sequence[Report], folder: Path, suites: Collection[str], *, service: str | None, path: Path | None
+) -> Path:
+    """Write the comment where it is wanted, else with the reports; gives the file that no other command replaces."""
+    content = render_comment(reports, service=service).encode("utf-8", "replace")
+    if path is not None:
+        write_atomically(path, [content], option="--comment")
+        return path
+    return write_shared(folder / COMMENT_FILE, content, own=own_name(reports[0].run.suite, suites, service))[0]
+
+
 def _unsaid(given: dict[str, Any], code: int) -> list[str]:
     name = given["set_baseline"]
     return [f"The baseline {name!r} stays as it was: the run did not pass."] if name and code else []
-
-
-def _set_baseline(store: Store, report: Report, name: str, folder: Path) -> str:
-    kept = name_run(store, report, name)
-    write_atomically(folder / "baseline.json", [redact_bytes(to_json(kept))])
-    return f"Run {report.run.id} is the baseline {name!r} of {report.run.suite} now."
 
 
 def _documents(reports: Sequence[Report], written: Sequence[Path]) -> list[str]:

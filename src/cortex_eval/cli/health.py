@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 from cortex_eval.cli.options import advised, adviser, cut, existing
 from cortex_eval.config import (
     DEFAULT_FILES,
+    AsksModel,
     Project,
     Request,
     address_at,
@@ -20,6 +23,7 @@ from cortex_eval.config import (
     load_project,
     make_plans,
     named_model,
+    without_weight,
 )
 from cortex_eval.core import CortexError, InputError, Problem, __version__, did_you_mean
 from cortex_eval.datasets import near_file, validate_file
@@ -165,6 +169,7 @@ def _examine_project(config: Path | None, *, is_offline: bool) -> list[Finding]:
     for name in project.model.suites:
         found += [_examine_dataset(project, name), _examine_suite(project, name)]
     found += _examine_services(project, is_offline=is_offline)
+    found += _examine_models(project, is_offline=is_offline)
     found += _examine_environment(project, [each.message for each in found if not each.ok])
     try:
         with existing(project.store) as place, Store(place, advise=adviser(config)) as store:
@@ -220,6 +225,27 @@ def _examine_services(project: Project, *, is_offline: bool) -> list[Finding]:
     return found
 
 
+def _examine_models(project: Project, *, is_offline: bool) -> list[Finding]:
+    """Whether somebody listens where the judges of the suites ask; nobody is asked to judge."""
+    models: dict[str, str | None] = {}
+    for name in project.model.suites:
+        with suppress(CortexError):  # told where the suites are examined
+            scorers = [each.scorer for plan in make_plans(project, Request(suite=name)) for each in plan.scorers]
+            juries = (each.jury() for each in scorers if isinstance(each, AsksModel) and each.model_names)
+            models |= {chosen.name: chosen.settings.base_url for jury in juries for chosen in jury}
+    found = []
+    for name, url in models.items():
+        why = knock(url) if url and not is_offline else ""
+        if why:
+            how = f"Is it running? Check base_url of models.{name}."
+            found.append(Finding(name="judge", ok=False, message=f"{name}: {why}. {how}"))
+            continue
+        listens = f"somebody listens at {host_of(url)}, but it " if url and not is_offline else ""
+        try_it = advised(f"cortex doctor --judges --model {shlex.quote(name)}")
+        found.append(Finding(name="judge", ok=True, message=f"{name}: {listens}was not asked. Have it judge: {try_it}"))
+    return found
+
+
 def _needed(project: Project) -> set[str]:
     """The services that suites test; all of them, where that cannot be told."""
     needed: set[str] = set()
@@ -270,4 +296,7 @@ def _examine_suite(project: Project, name: str) -> Finding:
     except CortexError as error:
         return Finding(name="suite", ok=False, message=f"{name} cannot be run:\n{error}")
     targets, scorers = (plan.target_name for plan in plans), (each.name for each in plans[0].scorers)
-    return Finding(name="suite", ok=True, message=f"{name}: {', '.join(targets)}; scored by {', '.join(scorers)}")
+    message = f"{name}: {', '.join(targets)}; scored by {', '.join(scorers)}"
+    if note := without_weight(plans[0].scorers):
+        return Finding(name="suite", ok=True, message=f"{message}\n{note}", is_warning=True)
+    return Finding(name="suite", ok=True, message=message)

@@ -7,6 +7,7 @@ import errno
 import gc
 import io
 import os
+import signal
 import sys
 import traceback
 from contextlib import suppress
@@ -103,12 +104,24 @@ def cortex(ctx: click.Context, *, debug: bool) -> None:
     Start with `cortex demo`, or `cortex init` in your own folder.
     """
     ctx.obj = {"debug": debug}
+    if ctx.invoked_subcommand not in CALLING and signal.getsignal(signal.SIGINT) is _stop_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on there may be something to clean up
+
+
+def _stop_at_once(_number: int, _frame: object) -> NoReturn:
+    """End on the spot, while nothing but loading is done; runs have a handler of their own once they begin.
+
+    A KeyboardInterrupt in the midst of an import may be lost, or leave a lock behind that all other imports wait for.
+    """
+    os._exit(EXIT_INTERRUPTED)
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code."""
     gc.set_threshold(100_000, 50, 50)  # results are short-lived and hold no cycles: fewer, larger collections
     sys.setswitchinterval(0.0005)  # the thread that commits replies must not wait 5 ms for its turn
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it may be ignored: by nohup, say
+        signal.signal(signal.SIGINT, _stop_at_once)
     debug = "--debug" in sys.argv
     _ready_streams()
     try:
@@ -130,6 +143,10 @@ def main() -> NoReturn:
         code = _tell(error, debug, EXIT_EXECUTION)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
+    except SystemExit as error:
+        # So click leaves, with 1, when nobody reads its help.
+        is_asked_for_help = not {"-h", "--help", "--version"}.isdisjoint(sys.argv)
+        code = 0 if is_asked_for_help else error.code
     except BrokenPipeError:
         # The reader has gone: nobody is left to tell. Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -100,26 +100,26 @@ def play(
     for number, plan in enumerate(plans, 1):
         if is_told:
             out("\n" * (number > 1) + f"{reports.visible(_label(plan, plans))}, {number} of {len(plans)}")
-        with _Noted() as noted:
+        with _Noted([each.name for each in plan.scorers if each.critical]) as noted:
             report, stopped_by = asyncio.run(
                 _play(plan, store, resume=resume, rescore=rescore, see=noted.add, is_quiet=is_quiet, again=again)
             )
             if report is None:
                 return 128 + _also_stopped(stopped_by, plans, number)
             folder, sharing = folders[plan.suite], () if len(folders) > 1 else suites
-            pages = _Pages(folder, formats, charts, is_thorough, dashboard and _own(dashboard, plan, plans), sharing)
+            boards = _boards(dashboard, plan, plans, sharing) if dashboard else []
+            pages = _Pages(folder, formats, charts, is_thorough, boards, sharing)
             written = pages.write(report, noted)
         if as_json:
             documents.append(report.to_dict(results=with_results))
         else:
             show(report)
-        page = next((path for path in written if path.suffix == ".html"), None)
-        tell(f"Report: {reports.from_here(page)}" if page else f"Written: {', '.join(map(reports.from_here, written))}")
+        tell("\n".join(_said_after(plan, written)))
         if stopped_by is not None and plans[number:]:
             return 128 + _also_stopped(stopped_by, plans, number)
         made.append(report)
         files += written
-    files += _beside_each_other(made, folders, tell)
+    files += _beside_each_other(made, folders, suites, tell)
     code = max((report.exit_code for report in made), key=SEVERITY.index)
     if as_json:
         print_json(documents[0] if len(documents) == 1 else documents)
@@ -130,6 +130,14 @@ def play(
     return code
 
 
+def _said_after(plan: Plan, written: Sequence[Path]) -> Iterator[str]:
+    """What follows the report of a run: what its replies showed of the settings, and where the files are."""
+    for remark in plan.target.remarks():
+        yield f"Note: {plan.target_name}: {remark}"
+    page = next((path for path in written if path.suffix == ".html"), None)
+    yield f"Report: {reports.from_here(page)}" if page else f"Written: {', '.join(map(reports.from_here, written))}"
+
+
 class _Pages(NamedTuple):
     """Where the files of a run go, and which are wanted."""
 
@@ -137,12 +145,13 @@ class _Pages(NamedTuple):
     formats: Sequence[str]
     charts: bool
     is_thorough: bool
-    dashboard: Path | None
+    boards: Sequence[Path]
+    """Where the page goes too: the same in each."""
     sharing: Collection[str]
     """The suites whose files are in this folder."""
 
     def write(self, report: Report, noted: _Noted) -> list[Path]:
-        """Write them; gives their paths, without the dashboard's."""
+        """Write them; gives their paths, without the dashboards'."""
         cases = noted.take_cases()
         glance = cases if reports.is_quick_run(report) and not self.is_thorough else None
         del cases
@@ -151,21 +160,23 @@ class _Pages(NamedTuple):
         written = reports.write_artifacts(
             report, self.folder, wanted, lines=noted.lines, charts=self.charts, noted=glance, rows_of=whose
         )
-        if self.dashboard is not None:
-            reports.write_atomically(self.dashboard, reports.html_chunks(report, charts=self.charts, noted=glance))
+        for board in self.boards[:1]:
+            reports.write_atomically(board, reports.html_chunks(report, charts=self.charts, noted=glance))
+        for board in self.boards[1:]:
+            reports.write_atomically(board, [self.boards[0].read_bytes()])
         return written
 
 
 def _beside_each_other(
-    made: Sequence[Report], folders: Mapping[str, Path], tell: Callable[[str], None]
+    made: Sequence[Report], folders: Mapping[str, Path], suites: Collection[str], tell: Callable[[str], None]
 ) -> Iterator[Path]:
     """Write the summary of every suite with several targets."""
     for suite, folder in folders.items():
         of_suite = [report for report in made if report.run.suite == suite]
         if len(of_suite) > 1:
-            path = reports.write_systems(of_suite, folder)
-            tell(f"All targets beside each other: {reports.from_here(path)}")
-            yield path
+            written = reports.write_systems(of_suite, folder, () if len(folders) > 1 else suites)
+            tell(f"All targets beside each other: {reports.from_here(written[0])}")
+            yield from written
 
 
 def _folder(output_dir: Path, plan: Plan, plans: Sequence[Plan]) -> Path:
@@ -189,8 +200,9 @@ def _keep(_said: object) -> None:
 class _Noted:
     """What goes by while the figures are made: lines for the files, and cases for a quick page."""
 
-    def __init__(self) -> None:
+    def __init__(self, critical: Collection[str]) -> None:
         self._kept = ExitStack()
+        self._critical = critical
 
     def __enter__(self) -> Self:
         return self
@@ -206,7 +218,7 @@ class _Noted:
     @cached_property
     def cases(self) -> ListedCases:
         """The same."""
-        return reports.ListedCases()
+        return reports.ListedCases(critical=self._critical)
 
     def add(self, result: Result) -> None:
         """Note one result."""
@@ -240,12 +252,15 @@ def _check_ways_out(plans: Sequence[Plan]) -> None:
         )
 
 
-def _own(dashboard: Path, plan: Plan, plans: Sequence[Plan]) -> Path:
-    """The dashboard of this plan: with several suites or targets, each has its own."""
-    parts = [plan.suite] if any(each.suite != plan.suite for each in plans) else []
-    if sum(each.suite == plan.suite for each in plans) > 1:
-        parts.append(plan.target_name)
-    return dashboard.with_name("_".join([dashboard.stem, *map(reports.safe_name, parts)]) + dashboard.suffix)
+def _boards(dashboard: Path, plan: Plan, plans: Sequence[Plan], suites: Collection[str]) -> list[Path]:
+    """The dashboards of this plan: each suite and target has its own; the one without a name is the latest one's."""
+    target = [plan.target_name] if sum(each.suite == plan.suite for each in plans) > 1 else []
+    names = [[plan.suite, *target]] if {plan.suite} != {*suites, *(each.suite for each in plans)} else []
+    names += [target] if all(each.suite == plan.suite for each in plans) else []
+    return [
+        dashboard.with_name("_".join([dashboard.stem, *map(reports.safe_name, parts)]) + dashboard.suffix)
+        for parts in names
+    ]
 
 
 def _also_stopped(signal_number: int | None, plans: Sequence[Plan], begun: int) -> int:

@@ -27,10 +27,11 @@ from cortex_eval.cli.playing import play
 from cortex_eval.cli.shown import is_resumable, print_report, report_of
 from cortex_eval.cli.suites import named_suites, plan_suites
 from cortex_eval.config import Plan, Project, Request, load_project, make_plans
-from cortex_eval.core import InputError, RunRecord
+from cortex_eval.core import InputError, RunRecord, did_you_mean
 from cortex_eval.datasets import Selection
 from cortex_eval.manifest import read_rows
 from cortex_eval.outcome import find_baseline
+from cortex_eval.scoring import scorers
 from cortex_eval.storage import Store
 
 NOT_WITH_RESUME = (
@@ -66,7 +67,13 @@ def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) ->
 @click.option("--repeat", type=click.IntRange(1, 1000), help="Ask every case this often.")
 @click.option("--failed-of", metavar="RUN", help="Only the cases that did not pass in that run.")
 @click.option("--changed-since", metavar="RUN", help="Ask only what changed since that run; reuse the rest of it.")
-@click.option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
+@click.option(
+    "--resume",
+    metavar="[RUN]",
+    is_flag=False,
+    flag_value="latest",
+    help="Go on with a run that was stopped (alone: the latest one).",
+)
 @click.option("--concurrency", type=click.IntRange(1, 10_000), help="Cases in flight at once.")
 @click.option("--baseline", metavar="NAME", help="Compare with this baseline.")
 @click.option("--release", is_flag=True, help="With gate.auto: this is a release, and the baseline from now on.")
@@ -108,14 +115,30 @@ def run(**given: Any) -> int:
 @click.option("--offline", is_flag=True, help="Call nobody but loopback and the hosts that the project file names.")
 @json_option
 @click.option("--results", "with_results", is_flag=True, help="With --json: every result too.")
+@click.option("--scorer", multiple=True, hidden=True)  # many look for it: they are told where scorers are named
 def rescore(run_id: str, **given: Any) -> int:
     """Score the stored replies of RUN with the scorers of the project file as it is now; the target is not called."""
     project = load_project(given["config"], keep_problems=True)
     check_store(project)
     with existing(project.store) as place, Store(place, advise=adviser(given["config"])) as store:
         record = store.runs.find(run_id)
+        if given["scorer"]:
+            raise _named_elsewhere(project, record, given["scorer"])
         plans = make_plans(project, _request_of(record, given))
         return play_plans(project, plans, store, given, rescore=record.id)
+
+
+def _named_elsewhere(project: Project, record: RunRecord, names: Sequence[str]) -> InputError:
+    """What is said of scorers that are named on the command line: a gate holds for those of its suite."""
+    known = {*scorers, *project.model.metrics}
+    for name in names:
+        if name not in known:
+            return InputError(f"--scorer: there is no scorer {name!r}. {did_you_mean(name, scorers)}")
+    where = f"scorers of suites.{record.suite}" if record.suite in project.model.suites else "metrics"
+    return InputError(
+        "--scorer: scorers are named in the project file, so that its gate holds for them. "
+        f"Add {', '.join(names)} to {where} ({project.path}), and then: {advised(f'cortex rescore {record.id}')}"
+    )
 
 
 def play_plans(project: Project, plans: list[Any], store: Store, given: dict[str, Any], **how: Any) -> int:
@@ -136,6 +159,7 @@ def play_plans(project: Project, plans: list[Any], store: Store, given: dict[str
 
 def check_baseline(plans: Sequence[Plan], store: Store) -> None:
     """Raise InputError when a baseline that was asked for is not there; mistakes in the dataset are told first."""
+    _check_release(plans)
     try:
         for plan in plans:
             find_baseline(store, plan.gate, plan.suite, config=plan.request.get("config"))
@@ -144,6 +168,20 @@ def check_baseline(plans: Sequence[Plan], store: Store) -> None:
             for _ in read_rows(plan.dataset).rows():
                 pass
         raise
+
+
+def _check_release(plans: Sequence[Plan]) -> None:
+    """--release moves a baseline where the gate says so: InputError when none does, a hint for those that do not."""
+    idle = list(dict.fromkeys(plan.suite for plan in plans if plan.is_release and plan.gate.auto is None))
+    if not idle:
+        return
+    how = "The project file says which baseline a release moves, such as `gate: {baseline: main, auto: on-release}`."
+    told = f"--release moves no baseline of {', '.join(idle)}. {how}"
+    if all(plan.gate.auto is None for plan in plans):
+        raise InputError(
+            f"{told} Or leave it out, and name the run afterwards: {advised('cortex baseline set latest')}"
+        )
+    hint(told)
 
 
 def read_request(store: Store, given: dict[str, Any]) -> Request:
@@ -203,18 +241,31 @@ def _resume(project: Project, store: Store, given: dict[str, Any]) -> int:
     if extra:
         name = OPTIONS.get(extra[0], "--" + extra[0].removesuffix("_ids").removesuffix("s").replace("_", "-"))
         raise InputError(f"--resume goes on with what the run was asked for; leave {name} out, or start a new run.")
-    record = _find_resumable(store, given["resume"])
+    record = _find_resumable(project, store, given["resume"])
     if record.is_settled:
-        hint(f"Run {record.id} is finished: nothing is left to do.")
+        hint(_why_nothing_is_left(record))
         print_report(report_of(store, record.id), as_json=given["as_json"], with_results=given["with_results"])
         return record.exit_code or 0
     return play_plans(project, make_plans(project, _request_of(record, given)), store, given, resume=record.id)
 
 
-def _find_resumable(store: Store, name: str) -> RunRecord:
+def _why_nothing_is_left(record: RunRecord) -> str:
+    parent = record.manifest.get("parent")
+    if not record.manifest.get("unanswered"):
+        return f"Run {record.id} is finished: nothing is left to do."
+    return (
+        f"Run {record.id} only scores replies of run {parent}, and asks nobody. Ask for those that are missing: "
+        f"{advised(f'cortex run --resume {parent}')}, and then: {advised(f'cortex rescore {parent}')}"
+    )
+
+
+def _find_resumable(project: Project, store: Store, name: str) -> RunRecord:
     try:
         return store.runs.find(name)
     except InputError as error:
+        if name in project.model.suites:
+            how = advised("cortex run --resume")
+            raise InputError(f"--resume takes a run, and {name!r} is a suite. The latest run: {how}") from None
         open_runs = [each.id for each in store.runs.all(limit=100) if is_resumable(each)][:5]
         listed = f"Runs that can be resumed: {', '.join(open_runs)}." if open_runs else "No run is waiting for that."
         raise InputError(f"{error} {listed}") from None

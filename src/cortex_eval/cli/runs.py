@@ -200,5 +200,5 @@ def write_reports(
         whose = owner if owners.count(owner) == 1 else f"{owner}_{each.run.id}"
         files += write_artifacts(each, folder, wanted, dialect=dialect, charts=charts, rows_of=whose)
     if "summary" in formats or ("all" in formats and len(made) > 1):
-        files.append(write_systems(made, folder))
+        files += write_systems(made, folder, suites)
     return files

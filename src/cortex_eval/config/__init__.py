@@ -12,6 +12,7 @@ from cortex_eval.config.plan import DatasetSource, Plan
 from cortex_eval.config.project import DEFAULT_FILES, DEFAULT_STORE, Project, load_project, resolved
 from cortex_eval.config.request import Outline, Request, dataset_of, outline
 from cortex_eval.config.schema import project_schema
+from cortex_eval.config.scorers import without_weight
 
 __all__ = [
     "DEFAULT_FILES",
@@ -43,4 +44,5 @@ __all__ = [
     "read_scorers",
     "remove_item",
     "resolved",
+    "without_weight",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +58,10 @@ def wrong_limit(metric: str, limit: float, scorer_names: Sequence[str], *, of: s
     if metric_name(plain, known) not in known and not (scorer in scorer_names and figure in RUN_FIGURES):
         if plain in scorers and plain not in SETTING_NAMES:
             return f"{of}.{metric}: this suite has no scorer {plain!r}. It has: {', '.join(scorer_names)}."
+        near = get_close_matches(plain, (*known, *scorers), n=1)
+        if near and near[0] not in known:
+            told = f"there is no such figure. Did you mean {near[0]!r}? This suite has no such scorer. It has"
+            return f"{of}.{metric}: {told}: {', '.join(scorer_names)}."
         return f"{of}.{metric}: there is no such figure. {did_you_mean(plain, known)}"
     if not plain.endswith("_ms") and not 0 <= limit <= 1:
         return f"{of}.{metric}: must be a number from 0 to 1 (0.9 for 90 %), not {limit:g}."

@@ -199,7 +199,7 @@ class ScorerModel:
     kind: str | None = None
     weight: Amount | None = None
     threshold: Share | None = None
-    critical: bool = False
+    critical: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, metadata={"rest": True})
 
 

@@ -32,8 +32,7 @@ def plan_scorers(
     ]
     notes: list[str] = []
     with problems.at("metrics", "metric_weights"):
-        planned, note = weighted(planned, blocks, settings.metric_weights)
-        notes += [note] if note else []
+        planned, notes = weighted(planned, blocks, settings.metric_weights)
     notes += [str(note) for each in planned for note in getattr(each.scorer, "notes", ())]
     threshold = settings.passing_threshold if suite.passing_threshold is None else suite.passing_threshold
     return tuple(planned), threshold, notes
@@ -84,7 +83,7 @@ def plan_block(name: str, path: KeyPath, block: Any, project: Project, problems:
             kind=kind,
             weight=1.0 if shared.weight is None else shared.weight,
             threshold=getattr(scorer, "threshold", None) if shared.threshold is None else shared.threshold,
-            critical=shared.critical,
+            critical=getattr(scorer, "critical", None) is True if shared.critical is None else shared.critical,
             settings=settings,
         )
     return None
@@ -92,20 +91,42 @@ def plan_block(name: str, path: KeyPath, block: Any, project: Project, problems:
 
 def weighted(
     planned: Sequence[PlannedScorer], blocks: Mapping[str, tuple[KeyPath, Any]], weights: Mapping[str, float] | None
-) -> tuple[list[PlannedScorer], str]:
-    """The scorers with their weights: their own, else those of `metric_weights`, else the seed's, else equal ones."""
+) -> tuple[list[PlannedScorer], list[str]]:
+    """The scorers with their weights: their own, else those of `metric_weights`, else the seed's, else equal ones.
+
+    And what the user should know of that: what was done to the weights, and which scorers have none.
+    """
     names = [each.name for each in planned]
     own = {name for name, (_, block) in blocks.items() if isinstance(block, Mapping) and "weight" in block}
-    note = ""
+    notes: list[str] = []
     if weights is not None:
         for name in weights:
             if name not in names and name not in scorers:
                 raise InputError(f"metric_weights.{name}: there is no such scorer. {did_you_mean(name, names)}")
         weights, note = check_weights(weights)
+        notes += [note] if note else []
         if not any(weights.get(name) for name in names):
             weights = None
     elif set(names) <= set(SEED_WEIGHTS):
         weights = SEED_WEIGHTS
     if weights is None:
-        return list(planned), note
-    return [each if each.name in own else replace(each, weight=weights.get(each.name, 0.0)) for each in planned], note
+        return list(planned), notes
+    found = [
+        each
+        if each.name in own
+        else replace(each, weight=weights.get(each.name, 0.0), lacks_weight=each.name not in weights)
+        for each in planned
+    ]
+    return found, [*notes, *filter(None, [without_weight(found)])]
+
+
+def without_weight(planned: Sequence[PlannedScorer]) -> str:
+    """Which scorers decide nothing though nobody said so, for a failed check then stands in a green run; or empty."""
+    names = [each.name for each in planned if each.lacks_weight and not each.critical]
+    if not names:
+        return ""
+    if len(names) == 1:
+        what = f"{names[0]} has no weight in metric_weights: it is shown and does not count"
+        return f"{what}. Give it one (0: only shown), or make it critical: true."
+    what = f"{', '.join(names[:-1])} and {names[-1]} have no weight in metric_weights: they are shown and do not count"
+    return f"{what}. Give each one (0: only shown), or make it critical: true."

@@ -1,6 +1,6 @@
 """Pure values that every room shares."""
 
-from cortex_eval.core.case import CRITICAL_TAG, Attachment, Case, Criterion, Expected, Role, ToolCall, Turn
+from cortex_eval.core.case import CRITICAL_TAG, Attachment, Case, CaseCheck, Criterion, Expected, Role, ToolCall, Turn
 from cortex_eval.core.codec import (
     case_from_json,
     case_from_mapping,
@@ -68,6 +68,7 @@ __all__ = [
     "TOTAL_WARNING_MS",
     "Attachment",
     "Case",
+    "CaseCheck",
     "CortexError",
     "Criterion",
     "DatasetVersion",

@@ -32,6 +32,22 @@ class Criterion(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
 
 
+class CaseCheck(Struct, frozen=True, kw_only=True):
+    """One thing that must hold of a reply, and that needs no judge; docs/scorers.md has the types."""
+
+    type: str
+    """Such as `contains`; with `not_` before it, the reply must not."""
+    value: Any = None  # Any: a text, a number, a list of texts or a JSON Schema, as the type says
+    threshold: float | None = None
+    """How much is enough, for types that measure; None: the type's own."""
+    weight: float = 1.0
+    """Share in the score; 0: shown, not counted."""
+    name: str = ""
+    """What reports call it; empty: by type and value."""
+    case_sensitive: bool = False
+    """False: upper and lower case are the same."""
+
+
 class Attachment(Struct, frozen=True, kw_only=True):
     """Bytes that belong to a turn or a reply; they lie beside the store under their SHA-256."""
 
@@ -57,6 +73,7 @@ class Expected(Struct, frozen=True, kw_only=True):
     """A class, such as a Prakriti; the majority of the experts when there are several."""
     checklist: tuple[str, ...] = ()
     rubric: tuple[Criterion, ...] = ()
+    checks: tuple[CaseCheck, ...] = ()
 
     @property
     def references(self) -> tuple[str, ...]:

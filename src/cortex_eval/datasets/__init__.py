@@ -7,6 +7,7 @@ from cortex_eval.core import first_use
 if TYPE_CHECKING:
     from cortex_eval.datasets.attached import MAX_ATTACHMENT_BYTES, read_attached
     from cortex_eval.datasets.compare import ChangedCase, DatasetDiff, compare_datasets
+    from cortex_eval.datasets.compiling import Compiled, compile_pattern, compile_schema
     from cortex_eval.datasets.csv_rows import RawRow, neutralised, restored
     from cortex_eval.datasets.draft import agreed_label
     from cortex_eval.datasets.files import CaseReader, CaseRow, cases_from, read_cases, read_rows
@@ -30,6 +31,7 @@ __all__ = [
     "CaseRow",
     "ChangedCase",
     "Chosen",
+    "Compiled",
     "DatasetDiff",
     "Facts",
     "Format",
@@ -44,6 +46,8 @@ __all__ = [
     "cases_from",
     "check_fields",
     "compare_datasets",
+    "compile_pattern",
+    "compile_schema",
     "dataset_version",
     "format_of",
     "near_file",
@@ -71,6 +75,7 @@ _HOMES = {
     "CaseRow": "files",
     "ChangedCase": "compare",
     "Chosen": "select",
+    "Compiled": "compiling",
     "DatasetDiff": "compare",
     "Facts": "select",
     "Format": "opening",
@@ -85,6 +90,8 @@ _HOMES = {
     "cases_from": "files",
     "check_fields": "names",
     "compare_datasets": "compare",
+    "compile_pattern": "compiling",
+    "compile_schema": "compiling",
     "dataset_version": "version",
     "format_of": "opening",
     "near_file": "opening",

@@ -15,6 +15,7 @@ from cortex_eval.datasets.problems import MAX_CELL_BYTES, MAX_COLUMNS, Problems,
 NEUTRALISED = re.compile(r"'+\s*[=+\-@\t\r]")
 """A cell that our own export kept from being taken for a formula."""
 _QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"')
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SEPARATOR = re.compile(r"sep=([,;\t|])\s*")
 _PIECES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 
@@ -41,9 +42,22 @@ def read_csv(path: Path, encoding: str | None, problems: Problems, *, delimiter:
     columns = _header(next(rows, None), problems)
     for line, cells in rows:
         if len(cells) != len(columns):
-            problems.add(f"the row has {len(cells)} cells, the header has {len(columns)}.", code="row_width", line=line)
+            problems.add(_wrong_width(cells, columns, delimiter), code="row_width", line=line)
         elif _fits(columns, cells, line, problems):
             yield RawRow(line, dict(zip(columns, map(restored, cells), strict=True)))
+
+
+def _wrong_width(cells: list[str], columns: list[str], delimiter: str) -> str:
+    """What is said of a row that does not fit the header, with what is most likely to mend it."""
+    told = f"the row has {len(cells)} cell{'' if len(cells) == 1 else 's'}, the header has {len(columns)}."
+    names, separator = "".join(columns), SEPARATORS[delimiter]
+    meant = max(SEPARATORS.keys() - {delimiter}, key=names.count)
+    if names.count(meant) >= len(columns) - 1 > 0:
+        remedy = f"Is the {SEPARATORS[meant]} meant to part them? Then put column names with a {separator} in quotes"
+        return f'{told} {remedy} ("…").'
+    if len(cells) > len(columns):
+        return f'{told} Put a text with a {separator} in quotes ("…").'
+    return f'{told} Leave no {separator} out where a cell is empty, and put a text of several lines in quotes ("…").'
 
 
 def _separator_of(header: str) -> str:

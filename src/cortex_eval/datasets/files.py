@@ -11,6 +11,7 @@ import msgspec
 import orjson
 
 from cortex_eval.core import Case, Problem, case_from_json, content_id, read_back, to_json
+from cortex_eval.datasets import values
 from cortex_eval.datasets.attached import pin_attachments
 from cortex_eval.datasets.csv_rows import RawRow, read_csv
 from cortex_eval.datasets.json_rows import check_sizes, read_json, read_jsonl
@@ -95,7 +96,7 @@ class CaseReader:
             f"{begin} column {quoted(column)} is not known and is kept as metadata. Did you mean {near!r}?"
             for column, near in self._shapes.misspelt().items()
         )
-        return (*self._problems.notes, *nearly)
+        return (*self._problems.notes, *self._shapes.notes(), *nearly)
 
     @property
     def maybe_answer(self) -> str | None:
@@ -249,6 +250,8 @@ class _GivenCase(RawRow):
         for index, turn in enumerate(case.turns):
             if not turn.text.strip():
                 problems.add(f"case {quoted(case.id)}: turn {index + 1} is blank.", code="empty_input", line=self.line)
+            for wrong in values.wrong_checks(turn.expected.checks):
+                problems.add(f"case {quoted(case.id)}: {wrong}", code="wrong_check", line=self.line, field="checks")
         if not case.id.strip():
             problems.add(f"row {self.line} is a case without an id.", code="wrong_value", line=self.line, field="id")
         if not case.turns:

@@ -88,6 +88,6 @@ def _unpacked(row: Mapping[str, Any], box: str) -> Mapping[str, Any]:
         if meant == "expected.answer" or found.keys().isdisjoint(ASKING):
             found.setdefault(meant, found.pop(f"{box}.{only}"))
     if box == "vars" and isinstance(row.get("assert"), list):
-        for key, held in expectations(row["assert"]).items():
+        for key, held in expectations(row["assert"], inner).items():
             found.setdefault(key, held)
     return found

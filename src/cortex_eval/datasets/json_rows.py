@@ -13,7 +13,7 @@ from cortex_eval.datasets.foreign import squad_rows
 from cortex_eval.datasets.names import ASKING
 from cortex_eval.datasets.opening import text_lines, whole_text
 from cortex_eval.datasets.problems import MAX_CELL_BYTES, Mistake, Problems, is_too_long, quoted
-from cortex_eval.datasets.promptfoo import ONLY_TESTS, is_configuration, why_no_dataset
+from cortex_eval.datasets.promptfoo import DEFAULT_TEST, ONLY_TESTS, is_configuration, why_no_dataset, with_default
 from cortex_eval.datasets.strict_json import decode, decode_from
 
 CASE_LISTS = ("cases", "test_cases", "tests", "goldens", "examples", "data", "rows")
@@ -73,10 +73,11 @@ def _document(text: str, problems: Problems) -> Iterator[RawRow]:
     check_configuration(value, problems)
     # Once more, now that its keys are known, for the line of every case.
     chosen = {} if is_one_case(value) else chosen_lists(value)
+    default = value.get(DEFAULT_TEST) if is_configuration(value) else None
     for key in walk.named_values():
         if key in chosen:
             for line, each in walk.elements():
-                yield from as_row(line, each, problems, chosen[key])
+                yield from as_row(line, with_default(default, each), problems, chosen[key])
         else:
             walk.skip_value()
     walk.must_be_over()

@@ -38,6 +38,7 @@ ALSO_READ: dict[str, tuple[str, ...]] = {
     "expected.label": ("ground_truth_prakriti", "expected_label", "label"),
     "expected.checklist": ("expected_checklist", "checklist", "expected_facts"),
     "expected.rubric": ("expected_rubric", "rubric", "rubrics"),
+    "expected.checks": ("expected_checks", "checks"),
     "experts": (),
     "is_disputed": (),
     "requires_context": (),

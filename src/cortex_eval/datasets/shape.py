@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
@@ -26,6 +27,7 @@ from cortex_eval.datasets.names import (
     rank,
 )
 from cortex_eval.datasets.problems import MAX_COLUMNS, Mistake, Problems, quoted
+from cortex_eval.datasets.promptfoo import tell_unread, unread_checks
 from cortex_eval.datasets.putting import (
     put_answer,
     put_answers,
@@ -44,6 +46,7 @@ _STRUCTURED: dict[str, values.Read] = {
     "expected.tools": values.tools,
     "expected.checklist": values.texts,
     "expected.rubric": values.rubric,
+    "expected.checks": values.checks,
     "experts": values.labels,
     "tags": values.words,
     "history": values.messages,
@@ -91,6 +94,8 @@ class Shapes:
         self._plans: dict[tuple[str, ...], Plan] = {}
         self._found: set[str] = set()
         """The columns named by fields that some row had."""
+        self._unread_checks: Counter[str] = Counter()
+        """By type: checks of another tool that say nothing here."""
 
     def read(self, row: Mapping[str, Any], line: int | None, problems: Problems) -> dict[str, Any] | None:
         """The row as a canonical mapping, without an id if it has none; None when it is not valid, which is noted."""
@@ -98,7 +103,10 @@ class Shapes:
             message = f"the row has {len(row)} fields; at most {MAX_COLUMNS} are read."
             problems.add(message, code="too_large", line=line)
             return None
+        given = row
         row, plan = self._opened(row)
+        if "assert" in row and row is not given:
+            self._unread_checks.update(unread_checks(given, row["assert"]))
         if not plan.asks:
             self._nothing_asks(row, line, problems)
             return None
@@ -151,6 +159,10 @@ class Shapes:
                 columns = sorted({key for keys in self._plans for key in keys})
                 message = f"fields names {column!r} for {field}, which is not there. {offer(column, columns)}"
                 problems.add(message, code="missing_column", field=column)
+
+    def notes(self) -> tuple[str, ...]:
+        """What of the rows nobody looks at; to be asked at the end."""
+        return (tell_unread(self._unread_checks),) if self._unread_checks else ()
 
     def misspelt(self) -> dict[str, str]:
         """Columns that are kept as metadata, each with the known name that it is nearly; to be asked at the end."""

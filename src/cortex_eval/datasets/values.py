@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from json import JSONDecodeError
 from typing import Any
 
-from cortex_eval.core import did_you_mean, unboxed
+from cortex_eval.core import CaseCheck, did_you_mean, unboxed
 from cortex_eval.datasets.attached import media_type_of
 from cortex_eval.datasets.names import ROLES, TIERS
 from cortex_eval.datasets.problems import Mistake, quoted
@@ -180,6 +180,22 @@ def rubric(value: Any, field: str) -> list[dict[str, Any]]:  # Any: JSON
             line["tags"] = texts(row["tags"], f"{place}.tags")
         lines.append(line)
     return lines
+
+
+def checks(value: Any, field: str) -> list[dict[str, Any]]:  # Any: JSON
+    """What must hold of the reply, each as its type and value."""
+    from cortex_eval.datasets.checks import read_checks  # most datasets have none, and start sooner without it
+
+    return read_checks(value, field)
+
+
+def wrong_checks(given: Sequence[CaseCheck]) -> list[str]:
+    """What is wrong with checks that Python handed over."""
+    if not given:
+        return []
+    from cortex_eval.datasets.checks import what_is_wrong  # as above
+
+    return [wrong for check in given if (wrong := what_is_wrong(check))]
 
 
 def messages(value: Any, field: str) -> list[dict[str, Any]]:  # Any: JSON

@@ -30,6 +30,7 @@ _COLUMNS = (
     "expected.label",
     "expected.checklist",
     "expected.rubric",
+    "expected.checks",
     "requires_context",
     "attachments",
     "history",

@@ -12,6 +12,7 @@ from cortex_eval.datasets.csv_rows import RawRow
 from cortex_eval.datasets.json_rows import as_row, check_configuration, chosen_lists, is_one_case
 from cortex_eval.datasets.opening import whole_text
 from cortex_eval.datasets.problems import MAX_ALIASES, MAX_DEPTH, MAX_FILE_BYTES, Mistake, Problems, quoted
+from cortex_eval.datasets.promptfoo import DEFAULT_TEST, is_configuration, with_default
 from cortex_eval.datasets.strict_json import check_numbers
 
 _PREFIX = "tag:yaml.org,2002:"
@@ -61,20 +62,31 @@ def _rows(root: Any, problems: Problems) -> Iterator[RawRow]:  # Any: a yaml nod
         yield from _row(root, problems)
         return
     chosen = chosen_lists(outline)
+    default = _default_test(root) if is_configuration(outline) else None
     for key, sequence in root.value:
         if key.id == "scalar" and key.value in chosen:
             for node in sequence.value:
-                yield from _row(node, problems, chosen[key.value])
+                yield from _row(node, problems, chosen[key.value], default)
+
+
+def _default_test(root: Any) -> Any:  # Any: a yaml node; JSON
+    """What promptfoo says of every test of a configuration."""
+    return next((_plain(node) for key, node in root.value if key.id == "scalar" and key.value == DEFAULT_TEST), None)
 
 
 def _listed(sequence: Any) -> list[Any]:  # Any: a yaml node; only the kind of what is listed matters, and its text
     return [each.value if each.id == "scalar" else {} if each.id == "mapping" else [] for each in sequence.value]
 
 
-def _row(node: Any, problems: Problems, heading: str | None = None) -> Iterator[RawRow]:  # Any: a yaml node
+def _row(
+    node: Any,  # Any: a yaml node
+    problems: Problems,
+    heading: str | None = None,
+    default: Any = None,  # Any: JSON
+) -> Iterator[RawRow]:
     line = node.start_mark.line + 1
     try:
-        value = _plain(node)
+        value = with_default(default, _plain(node))
         check_numbers(value)
     except Mistake as mistake:
         problems.add(mistake.message, code=mistake.code, line=mistake.line or line, field=mistake.field)

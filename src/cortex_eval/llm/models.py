@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from cortex_eval.core import InputError, Secret, did_you_mean
+from cortex_eval.core import InputError, Secret, did_you_mean, shorten
 from cortex_eval.llm.anthropic import AnthropicModel
 from cortex_eval.llm.base import Model
 from cortex_eval.llm.gemini import GeminiModel
@@ -15,6 +16,13 @@ from cortex_eval.llm.prices import Prices
 from cortex_eval.llm.service import PROVIDERS, Service, find_service
 
 LOCAL = "local"
+SERVERS = {
+    "ollama": "http://127.0.0.1:11434/v1",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+    "llamacpp": "http://127.0.0.1:8080/v1",
+}
+"""Servers that people take for providers, and where they listen unless told otherwise; all speak as OpenAI does."""
 FORMS = "openai:NAME, anthropic:NAME, gemini:NAME, local:FILE.gguf, or any NAME with a base_url"
 
 
@@ -76,6 +84,14 @@ def _parse(settings: ModelSettings) -> tuple[str, str]:
     if not settings.model.strip():
         raise InputError(f"model: is empty. Write {FORMS}.")
     if settings.base_url is None:  # names such as qwen2.5:0.5b have a colon of their own
-        hint = did_you_mean(prefix, known) if name else f"Write {FORMS}."
-        raise InputError(f"model: {settings.model!r} does not say whose model it is. {hint}")
+        raise InputError(f"model: {settings.model!r} does not say whose model it is. {_remedy(prefix, name)}")
     return "openai", settings.model.strip()
+
+
+def _remedy(prefix: str, name: str) -> str:
+    """What to write in place of a model that nobody is known to have."""
+    server = re.sub(r"[^a-z]", "", prefix.lower())
+    if name and server in SERVERS:
+        entry = f'{{model: "{shorten(name.strip(), 80)}", base_url: "{SERVERS[server]}"}}'
+        return f"A server of your own has an address: write {entry}. For a judge that is an entry under models:."
+    return did_you_mean(prefix, (*PROVIDERS, LOCAL)) if name else f"Write {FORMS}."

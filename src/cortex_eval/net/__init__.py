@@ -1,6 +1,6 @@
 """How anything outside is called: one client, limits, retries, rates, budgets, and who may be called."""
 
-from cortex_eval.net.attempt import Called, is_cancelled
+from cortex_eval.net.attempt import Called, foreign_step, is_cancelled
 from cortex_eval.net.client import JsonClient, Limits, Parsed, Received, check_url, host_of, parse_json, shown
 from cortex_eval.net.guard import Guard, is_loopback
 from cortex_eval.net.knock import knock
@@ -26,6 +26,7 @@ __all__ = [
     "ServerEvent",
     "check_url",
     "events",
+    "foreign_step",
     "host_of",
     "is_cancelled",
     "is_loopback",

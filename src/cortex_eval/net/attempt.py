@@ -9,6 +9,9 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from cortex_eval.core import InputError, StorageError, TargetError, Unavailable, Usage, place_of, shorten
 from cortex_eval.net.deadlines import Deadlines
 
+MOST_SAID = 24
+"""Letters of what a service said that fit a line beside the rest."""
+
 
 class Answer(Protocol):
     """Whatever comes back from a service."""
@@ -19,6 +22,7 @@ class Answer(Protocol):
 
 
 T = TypeVar("T", bound=Answer)
+Made = TypeVar("Made")
 
 
 class Called(NamedTuple, Generic[T]):
@@ -52,6 +56,20 @@ async def attempt_once(attempt: Callable[[], Awaitable[T]], limit: Deadlines) ->
         limit.end(deadline)
 
 
+async def foreign_step(step: Callable[[], Awaitable[Made]]) -> Made:
+    """What a plugin's target makes before or after the call; `TargetError` for whatever it raises. It has no limit."""
+    try:
+        return await step()
+    except (TargetError, InputError, StorageError, Unavailable):
+        raise
+    except asyncio.CancelledError as error:
+        if is_cancelled():
+            raise
+        raise _raised(error) from error
+    except (Exception, SystemExit) as error:  # foreign code
+        raise _raised(error) from error
+
+
 def _raised(error: BaseException) -> TargetError:
     """A time limit of its own is one that timeout_seconds would not move."""
     told = f"The target raised {type(error).__name__}: {shorten(str(error))}"
@@ -65,3 +83,9 @@ def is_cancelled() -> bool:
     """Whether a CancelledError is meant for the task that it came to, and did not escape from foreign code."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def brief(note: str) -> str:
+    """The first sentence of an error, and the beginning of what the service said: it has to fit a line."""
+    first, _, said = note.partition(". It said: ")
+    return first.partition(". ")[0].rstrip(".") + (f": {shorten(said[1:-1], MOST_SAID)}" if said[1:-1] else "")

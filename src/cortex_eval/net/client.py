@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import re
 import ssl
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # a third of a second that projects without HTTP need not pay
 
 TRANSIENT_STATUS = frozenset({408, 425, 500, 502, 503, 504, 529})
 THROTTLED = 429
+HUNG_UP = (errno.ECONNRESET, errno.EPIPE)
 LONGEST_PAGE = 20_000
 """Of an error page, in characters, that is looked through for its words."""
 _TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
@@ -330,6 +332,9 @@ def _translate(error: aiohttp.ClientError, url: str, limits: Limits) -> TargetEr
         if isinstance(error.os_error, ConnectionRefusedError):
             return _nobody_there(f"{host_of(url)} refuses connections.")
         reason = error.os_error.strerror or reason
+    elif isinstance(error, aiohttp.ServerDisconnectedError) or getattr(error, "errno", 0) in HUNG_UP:
+        told = f"{host_of(url)} closed the connection without an answer."
+        return TargetError(told, kind="connection", transient=True)
     return TargetError(f"{host_of(url)} could not be reached: {reason}", kind="connection", transient=True)
 
 

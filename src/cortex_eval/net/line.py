@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 from cortex_eval.core import CortexError, TargetError, Unavailable, Usage
-from cortex_eval.net.attempt import Called, T, attempt_once
+from cortex_eval.net.attempt import Called, T, attempt_once, brief
 from cortex_eval.net.deadlines import Deadlines
 from cortex_eval.net.outside import Outside, Place
 from cortex_eval.net.patience import FIRST_CALLS, LONGEST_DELAY_S, REFUSED_AFTER, SPREAD_S, Patience, is_misfit, minutes
@@ -91,7 +91,7 @@ class Line:
         now = time.monotonic()
         tries_s, left_s = self._next_probe - now, self._patience_ends - now
         tries = f"trying again in {math.ceil(tries_s)} s" if tries_s > 0 and not self._is_probing else "trying again"
-        return f"{_brief(self.note)}; {tries}, for {minutes(left_s)} more"
+        return f"{brief(self.note)}; {tries}, for {minutes(left_s)} more"
 
     async def call(self, attempt: Callable[[], Awaitable[T]], place: Place | None = None) -> Called[T]:
         """The answer, after as many attempts as patience allows.
@@ -369,7 +369,7 @@ class Line:
 
     def _give_up(self) -> Unavailable:
         if self._is_unreached:
-            told = f"{_brief(self.note)}, and no call was ever answered. Is it running? Check {self.where}."
+            told = f"{brief(self.note)}, and no call was ever answered. Is it running? Check {self.where}."
             return self._ended(told, "target_unreachable")
         assert self._patience_ends is not None
         assert self._trouble_since is not None
@@ -389,11 +389,6 @@ def _set(waiting: asyncio.Future[None]) -> bool:
     if is_waited_for := not waiting.done():
         waiting.set_result(None)
     return is_waited_for
-
-
-def _brief(note: str) -> str:
-    """The first sentence of an error, without what the service said: it has to fit a line."""
-    return note.partition(". ")[0].rstrip(".")
 
 
 def _leaving(place: Place | None) -> AbstractAsyncContextManager[None]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cortex_eval.reports.error_analysis import Fix, render_analysis, top_fixes
     from cortex_eval.reports.error_analysis_markdown import render_analysis_markdown
     from cortex_eval.reports.figures import COVERAGE_COLUMNS, coverage_sentence
-    from cortex_eval.reports.files import Format, rows_owner, write_artifacts, write_atomically
+    from cortex_eval.reports.files import Format, own_name, rows_owner, write_artifacts, write_atomically, write_shared
     from cortex_eval.reports.github import (
         COMMENT_FILE,
         annotation,
@@ -71,6 +71,7 @@ __all__ = [
     "missed_scores",
     "money",
     "outcome_of",
+    "own_name",
     "parquet_chunks",
     "problem_annotations",
     "render_analysis",
@@ -98,6 +99,7 @@ __all__ = [
     "with_project",
     "write_artifacts",
     "write_atomically",
+    "write_shared",
     "write_systems",
 ]
 
@@ -130,6 +132,7 @@ _HOMES = {
     "missed_scores": "junit",
     "money": "calls",
     "outcome_of": "junit",
+    "own_name": "files",
     "parquet_chunks": "parquet",
     "problem_annotations": "github",
     "render_analysis": "error_analysis",
@@ -157,6 +160,7 @@ _HOMES = {
     "with_project": "words",
     "write_artifacts": "files",
     "write_atomically": "files",
+    "write_shared": "files",
     "write_systems": "systems",
 }
 """The file of each name: it is imported when the name is first used."""

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 
 from cortex_eval.analysis import Report, Unscored
 from cortex_eval.reports.calls import calls_sentence
-from cortex_eval.reports.error_analysis import top_fixes_lines
+from cortex_eval.reports.critical import LEAD, critical_items
+from cortex_eval.reports.error_analysis import top_fixes, top_fixes_lines
 from cortex_eval.reports.figures import figure_lines
 from cortex_eval.reports.text import cut, visible
 from cortex_eval.reports.words import (
+    CRITICAL_BROKEN,
+    broken_sentence,
     counted_cases,
     figure_rows,
     interval_of,
@@ -18,6 +21,7 @@ from cortex_eval.reports.words import (
     mean_of,
     plural,
     target_label,
+    telling_checks,
     unscored_remark,
     verdict_words,
     worst_first,
@@ -138,11 +142,14 @@ def _figures(report: Report) -> list[str]:
 def _verdict(report: Report, *, colour: bool, failed_are_shown: bool) -> list[str]:
     words = verdict_words(report, failed_are_shown=failed_are_shown)
     title = words.title.upper()
-    lines = _wrapped(f"{title}  {visible(words.sentence)}", indent="")
+    first, *further = _apart(report, words.sentences)
+    lines = _wrapped(f"{title}  {visible(first)}", indent="")
     if colour:
         lines[0] = lines[0].replace(title, f"\x1b[1;{_COLOURS[report.gate.verdict]}m{title}\x1b[0m", 1)
-    for sentence in words.beside:
+    for sentence in further:
         lines += _wrapped(visible(sentence), indent="")
+    for sentence in words.beside:
+        lines += _critical(report) if sentence.startswith(LEAD) else _wrapped(visible(sentence), indent="")
     before = f"Run {report.run.id} saved. "
     if not words.steps:
         lines.append(before.rstrip())
@@ -152,6 +159,24 @@ def _verdict(report: Report, *, colour: bool, failed_are_shown: bool) -> list[st
         lines += [f"{label} {step.command}"] if fits else [label, f"  {step.command}"]
         before = ""
     return lines
+
+
+def _apart(report: Report, sentences: Sequence[str]) -> list[str]:
+    """What happened; cases that broke stand in a line of their own, for nobody should have to look for them."""
+    *first, last = sentences
+    if first and last == broken_sentence(report):
+        return [" ".join(first), f"Newly broken: {last}"]
+    if first and any(check.name == CRITICAL_BROKEN for check in telling_checks(report)[:1]):
+        return [sentences[0], " ".join(sentences[1:])]
+    return [" ".join(sentences)]
+
+
+def _critical(report: Report) -> list[str]:
+    """What failed that must not, a line or two each; what the fixes above say of it is not said again."""
+    items = [visible(each) for each in critical_items(report, [fix.action for fix in top_fixes(report)])]
+    if len(items) == 1:
+        return _wrapped(f"{LEAD}{items[0]}.", indent="")
+    return [LEAD.rstrip(), *(line for each in items for line in _wrapped(each, indent="  ", hanging="    "))]
 
 
 def _aligned(rows: Sequence[tuple[str, str, str, str, str]], *, right: tuple[int, ...]) -> list[str]:

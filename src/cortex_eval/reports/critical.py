@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from cortex_eval.analysis import CriticalFailure, Report, metric_name
 
@@ -17,10 +17,10 @@ def critical_sentence(report: Report) -> str:
     return LEAD + "; ".join(critical_items(report)) if report.critical_failures else ""
 
 
-def critical_items(report: Report) -> list[str]:
-    """Its parts, the gravest first."""
+def critical_items(report: Report, already: Collection[str] = ()) -> list[str]:
+    """Its parts, the gravest first; a reason that is in one of the texts that are there already is not said again."""
     failures = _gravest_first(report)
-    told = [_told(each) for each in failures[:FAILURES_NAMED]]
+    told = [_told(each, already) for each in failures[:FAILURES_NAMED]]
     rest = len(failures) - FAILURES_NAMED
     more = [f"and {rest} more critical {'rule or scorer' if rest == 1 else 'rules or scorers'}"] if rest > 0 else []
     return told + more
@@ -59,7 +59,7 @@ def _gravest_first(report: Report) -> list[CriticalFailure]:
     return sorted(report.critical_failures, key=lambda each: (not each.is_rule, each.gravity, -each.count))
 
 
-def _told(failure: CriticalFailure) -> str:
+def _told(failure: CriticalFailure, already: Collection[str]) -> str:
     count, one = failure.count, failure.count == 1
     cases = f"{count:,} {'case' if one else 'cases'}"
     what = (
@@ -68,7 +68,8 @@ def _told(failure: CriticalFailure) -> str:
         else f"{'fails' if one else 'fail'} {failure.name}"
     )
     reason = _cut_at_word(failure.reason.rstrip("."))
-    why = f" ({reason})" if failure.is_rule and reason else ""
+    is_said = any(reason in text for text in already)
+    why = f" ({reason})" if failure.is_rule and reason and not is_said else ""
     named = ", ".join(failure.cases[:CASES_NAMED])
     return f"{cases} {what}{why}: {named}{' and others' if count > CASES_NAMED else ''}"
 
@@ -77,4 +78,6 @@ def _cut_at_word(reason: str) -> str:
     if len(reason) <= _REASON:
         return reason
     kept = reason[: _REASON - 1]
+    if kept.count("(") > kept.count(")"):
+        kept = kept[: kept.rindex("(")] or kept  # nobody can read half a bracket within brackets
     return f"{kept.rpartition(' ')[0].rstrip(' ,;:') or kept}…"

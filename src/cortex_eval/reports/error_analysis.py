@@ -311,7 +311,9 @@ def top_fixes_lines(report: Report) -> list[str]:
     width = max(len(fix.gain) for fix in fixes)
     for fix in fixes:
         about = ", ".join(part for part in (fix.cases, visible(fix.where)) if part)
-        lines += _wrapped(f"{visible(fix.action)} ({about})", f"  {fix.gain.rjust(width)}  ", " " * (width + 4))
+        lines += _wrapped(
+            f"{visible(fix.action.rstrip('.'))} ({about})", f"  {fix.gain.rjust(width)}  ", " " * (width + 4)
+        )
     return lines
 
 

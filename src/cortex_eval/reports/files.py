@@ -82,6 +82,25 @@ def rows_owner(report: Report, suites: Iterable[str]) -> str:
     return subject_of(report) if len({*suites, report.run.suite}) > 1 else safe_name(report.run.target_name)
 
 
+def own_name(suite: str, suites: Iterable[str], service: str | None = None) -> str:
+    """What tells the files of a suite from those of others in the folder; empty where there is nobody to tell it from.
+
+    `suites` are those of the project file, `service` the one that was chosen out of several.
+    """
+    names = [suite] if len({*suites, suite}) > 1 else []
+    names += [service] if service else []
+    return "_".join(dict.fromkeys(map(safe_name, names)))
+
+
+def write_shared(path: Path, content: bytes, *, own: str, option: str = "--output-dir") -> list[Path]:
+    """Write a file that the next suite replaces, and beside it one with its `own` name, which stays; that one first."""
+    kept = path.with_name(f"{path.stem}_{own}{path.suffix}") if own else path
+    paths = list(dict.fromkeys((kept, path)))
+    for each in paths:
+        write_atomically(each, [content], option=option)
+    return paths
+
+
 def _markdown(report: Report) -> list[bytes]:
     from cortex_eval.reports.markdown import render_markdown  # as the two below: not for every run
 
@@ -144,7 +163,8 @@ def _page_name(report: Report, folder: Path, plain: str) -> str:
     if not is_shared:
         with (folder / pages[-1]).open("rb") as newest:
             is_shared = _SUBJECT % subject.encode() not in newest.read(_LOOKED_AT)
-    return plain.replace(".html", f"_{subject}.html") if is_shared else plain
+    target = safe_name(report.run.target_name)  # of another run of the same second it is there already
+    return f"{plain.removesuffix('.html').removesuffix(f'_{target}')}_{subject}.html" if is_shared else plain
 
 
 def _stamps(report: Report, target: str) -> Iterator[str]:

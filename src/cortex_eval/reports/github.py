@@ -12,6 +12,7 @@ from cortex_eval.core import Problem, Result, redact
 from cortex_eval.reports.error_analysis import CRITICAL, top_fixes, top_patterns
 from cortex_eval.reports.junit import cases_of, missed_scores, outcome_of
 from cortex_eval.reports.text import as_code, as_plain, cut, visible
+from cortex_eval.reports.though_passed import let_through_sentence
 from cortex_eval.reports.words import (
     ADJUSTED_P,
     TITLES,
@@ -50,7 +51,9 @@ def report_annotations(report: Report) -> list[str]:
     where = f"{report.run.suite} on {target_label(report)}"
     title = f"Cortex: {TITLES[report.gate.verdict]} ({where})"
     if report.gate.verdict == "passed":
-        return [annotation("notice", verdict_words(report).sentence, title=title)]
+        passed = annotation("notice", verdict_words(report).sentence, title=title)
+        let_through = let_through_sentence(report)
+        return [passed, *([annotation("warning", f"{let_through}.", title=title)] if let_through else [])]
     kind: Kind = "error" if report.exit_code else "warning"
     decisive = [*telling_checks(report), *missed_limits(report)]
     found = [annotation(kind, check.reason, title=title) for check in decisive]
@@ -81,16 +84,20 @@ def problem_annotations(problems: Sequence[Problem]) -> list[str]:
     ]
 
 
-def comment_marker(suite: str) -> str:
+def comment_marker(subject: str) -> str:
     """The hidden first line by which a later build finds its comment and replaces it."""
-    return f"<!-- cortex-eval: {_data(visible(suite)).replace('--', '-%2D')} -->"
+    return f"<!-- cortex-eval: {_data(visible(subject)).replace('--', '-%2D')} -->"
 
 
-def render_comment(reports: Sequence[Report]) -> str:
-    """A comment for a pull request: the verdict, every metric beside the baseline's, what broke and what failed."""
+def render_comment(reports: Sequence[Report], *, service: str | None = None) -> str:
+    """A comment for a pull request: the verdict, every metric beside the baseline's, what broke and what failed.
+
+    `service` is the one that was chosen out of several: another one's comment does not replace this one.
+    """
     suite = reports[0].run.suite
+    subject = f"{suite} on {service}" if service and service != suite else suite
     worst = max(reports, key=lambda report: report.exit_code)
-    lines = [comment_marker(suite), f"### Cortex: {TITLES[worst.gate.verdict]}, {as_code(suite)}", ""]
+    lines = [comment_marker(subject), f"### Cortex: {TITLES[worst.gate.verdict]}, {as_code(subject)}", ""]
     for report in reports:
         if len(reports) > 1:
             lines += [f"#### {as_code(target_label(report))}", ""]
@@ -125,8 +132,11 @@ def step_outputs(report: Report, exit_code: int, files: Mapping[str, Path]) -> d
 def _comment_on(report: Report) -> Iterator[str]:
     words = verdict_words(report)
     sign = {0: "✓"}.get(report.exit_code, "✕") if report.gate.verdict != "inconclusive" else "?"
-    yield f"{sign} **{words.title}.** {_said(' '.join((words.sentence, *words.beside)))}"
+    yield f"{sign} **{words.title}.** {_said(words.sentence)}"
     yield ""
+    yield from (f"- {_said(sentence)}" for sentence in words.beside)
+    if words.beside:
+        yield ""
     for step in scoring_steps(report):
         yield f"- {_said(step.label)}: `{with_config(step.command, report.run)}`"
     if any(scoring_steps(report)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -166,17 +166,27 @@ def _duration(seconds: float) -> str:
 def _verdict(report: Report) -> str:
     words = verdict_words(report)
     tone, sign = _TONES.get(report.gate.verdict, _FAILED_TONE)
+    has_grave = report.let_through is not None and report.let_through.is_grave
+    if report.gate.verdict == "passed" and (report.critical_failures or has_grave):
+        tone = "v-warn"  # no limit forbids it; nobody should take it for all clear at a glance
     totals = report.totals
     counts = f"{totals.passed:,} passed, {totals.failed:,} failed, {totals.errors:,} in error"
-    sentences = "".join(
-        _critical(report) if sentence.startswith(LEAD) else f"<p>{as_html(sentence)}</p>"
-        for sentence in (words.sentence, *words.beside)
+    sentences = _headline(words.sentences) + "".join(
+        _critical(report) if sentence.startswith(LEAD) else f"<p>{as_html(sentence)}</p>" for sentence in words.beside
     )
     steps = "".join(f"<small>{step.label}: <code>{as_html(step.command)}</code></small>" for step in words.steps)
     return (
         f'<section class="verdict {tone}" aria-label="Verdict"><b>{sign} {words.title}</b><div>'
         f'{sentences}<small class="num">{counts}. Exit code {report.exit_code}.</small>{steps}</div></section>'
     )
+
+
+def _headline(sentences: Sequence[str]) -> str:
+    """What happened in a paragraph; of more than two sentences, a line for each."""
+    if len(sentences) <= 2:
+        return f"<p>{as_html(' '.join(sentences))}</p>"
+    first, *rest = sentences
+    return f"<p>{as_html(first)}</p><ul>{''.join(f'<li>{as_html(each)}</li>' for each in rest)}</ul>"
 
 
 def _critical(report: Report) -> str:
@@ -189,6 +199,7 @@ def _jumps(content: str, report: Report) -> str:
     names = {
         "setup": "Set-up",
         "fixes": "Fixes",
+        "numbers": "Look at the numbers",
         "slices": "Where it fails",
         "broken": "Newly broken",
         "gate": "Gate",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from cortex_eval.analysis import figure_of, result_row
+from cortex_eval.analysis import figure_of, gravity, result_row
 from cortex_eval.core import CRITICAL_TAG, Result, language_name, redact
 from cortex_eval.reports.html_diff import compare_values, mark_differences, plain
 from cortex_eval.reports.html_parts import label_of
@@ -20,13 +20,17 @@ TEXT_SHOWN = 20_000
 EVIDENCE_SHOWN = 12
 """Entries of one list of evidence."""
 STATES: Sequence[CaseState] = ("error", "failed", "other", "passed")
-"""In the order in which they are listed."""
+"""In the order in which they are listed; what is critical comes before all of them."""
+PROBLEMS = ("error", "failed")
 TAGS = {
     "error": ("t-warn", "! error"),
     "failed": ("t-fail", "✕ failed"),
     "other": ("t-none", "– no verdict"),
     "passed": ("t-pass", "✓ passed"),
 }
+NOT_GRAVE = gravity("") + 1
+NOT_APPLIED = "The scorer does not apply."
+"""What a function that gives no score is taken to say."""
 _GRAVE = b'"severity":"critical"'
 _SAID_BY_THE_REASON = frozenset({"expected_label", "found_label", "state"})
 
@@ -34,19 +38,28 @@ _SAID_BY_THE_REASON = frozenset({"expected_label", "found_label", "state"})
 class ShownCase:
     """One case with its results: one per turn and repeat."""
 
-    __slots__ = ("overall", "rows", "state")
+    __slots__ = ("_critical", "overall", "rows", "state")
 
-    def __init__(self, rows: list[Result], state: CaseState | None = None) -> None:
+    def __init__(self, rows: list[Result], state: CaseState | None = None, *, critical: Collection[str] = ()) -> None:
+        """`critical` are the scorers that no case may fail."""
         self.rows = rows
+        self._critical = critical
         self.state = state or state_of(rows)
         self.overall = None if self.state == "error" else _mean([row.overall for row in rows])
 
     @property
-    def is_grave(self) -> bool:
-        """It did not pass, and is tagged as critical or breaks a rule of severity critical."""
-        if self.state == "passed":
-            return False
-        return CRITICAL_TAG in self.rows[0].tags or any(_GRAVE in row.scores_json for row in self.rows)
+    def gravity(self) -> int:
+        """0 is the gravest: it did not pass, and is tagged as critical or breaks a rule of severity critical.
+
+        Then comes what fails a critical scorer, by the severity of the rules that it breaks; `NOT_GRAVE` is all else.
+        """
+        if self.state not in PROBLEMS:
+            return NOT_GRAVE
+        if CRITICAL_TAG in self.rows[0].tags or any(_GRAVE in row.scores_json for row in self.rows):
+            return 0
+        if not self._critical:
+            return NOT_GRAVE
+        return min(_gravity_of(row, self._critical) for row in self.rows)
 
     @property
     def telling(self) -> Result:
@@ -59,6 +72,23 @@ class ShownCase:
     def slowest_ms(self) -> float | None:
         """The longest time to a reply."""
         return max((row.latency_ms for row in self.rows if row.latency_ms is not None), default=None)
+
+
+def _gravity_of(row: Result, critical: Collection[str]) -> int:
+    """The worst that critical scorers say of one result: the severity of a rule, or that it fails by no rule."""
+    if row.passed:
+        return NOT_GRAVE
+    scores = row.scores
+    failed = (scores[name] for name in critical if scores.get(name, {}).get("passed") is False)
+    return min((gravity(severity) for score in failed for severity in _severities(score)), default=NOT_GRAVE)
+
+
+def _severities(score: Mapping[str, Any]) -> list[str]:
+    """Of the rules that a score found broken; an empty one where it goes by no rules."""
+    evidence = score.get("evidence")
+    findings = evidence.get("findings") if isinstance(evidence, Mapping) else None
+    broken = findings if isinstance(findings, list) else []
+    return [str(each.get("severity")) for each in broken if isinstance(each, Mapping)] or [""]
 
 
 def state_of(rows: Sequence[Result]) -> CaseState:
@@ -159,6 +189,9 @@ def _talk(row: Mapping[str, Any], result: Result) -> str:
 
 def _wanted(name: str, value: Any, reply: Mapping[str, Any]) -> str:  # Any: whatever JSON holds
     label = f"<b>Expected {as_html(name)}</b>"
+    if name == "checks":
+        asked = (f"{each['type'].replace('_', ' ')} {plain(each.get('value', ''))}" for each in value)
+        value = " · ".join(map(str.strip, asked))
     if name not in reply or reply[name] == value:
         return f'<p class="want also">{label} <bdi>{_shown(plain(value))}</bdi></p>'
     expected, got = compare_values(_masked(value), _masked(reply[name]))
@@ -187,6 +220,7 @@ def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
     for name, score in scores.items():
         if score.get("value") is None and "error" not in score:
             reason = str(score.get("reason", ""))
+            reason = "" if reason == NOT_APPLIED else reason  # the line begins with it
             absent.append(f"{name_as_html(label_of(name))}{f' ({_shown(reason)})' if reason else ''}")
             continue
         judge = " <span class=by>judge</span>" if score.get("source") == "judge" else ""
@@ -234,11 +268,13 @@ def _reason(score: Mapping[str, Any]) -> str:
 
 
 def _says(reason: str, measure: float, unit: str) -> bool:
-    """Whether the reason has the measure and its unit in it, rounded in one of the usual ways."""
+    """Whether the reason has the measure and its unit in it, rounded in one of the usual ways, or as a share of 1."""
     if unit.casefold() not in reason.casefold():
         return False
-    for form in ("g", ".0f", ",.0f", ".1f", ".2f", ".3f", ".3g"):
-        shown = format(measure, form)
+    forms = [(measure, form) for form in ("g", ".0f", ",.0f", ".1f", ".2f", ".3f", ".3g")]
+    forms += [(measure / 100, form) for form in (".2f", ".3f")]  # chrF 5.12 and chrF 0.05 are the same
+    for value, form in forms:
+        shown = format(value, form)
         place = reason.find(shown)
         while place >= 0:
             before, after = reason[max(place - 1, 0) : place], reason[place + len(shown) :]

@@ -25,6 +25,14 @@ CASES_SHOWN = 50
 WORDS_SHOWN = 160
 """Characters of a question or a reply in the table of newly broken cases."""
 _OPEN_WORDS = {"noise": "? may be chance", "evidence": "? too few cases", "scoring": "? other scoring"}
+_CHECK_NAMES = {
+    "regression.critical": "Not worse: critical cases",
+    "regression": "Not worse",
+    "noise": "Not worse",
+    "baseline": "Cases of both runs",
+    "evidence": "Enough evidence",
+}
+"""Checks by names that agree with whether they are met: a regression that is there is a check that is not."""
 _METRICS = {overall: name for name, overall in OVERALL_NAMES.items()}
 
 
@@ -90,7 +98,9 @@ def _gate(report: Report) -> str:
 
 def _check_label(name: str) -> str:
     """A check as a reader knows it: what kind it is, and of what."""
-    return ": ".join(label_of(part) for part in name.split("."))
+    if name in _CHECK_NAMES:
+        return _CHECK_NAMES[name]
+    return ": ".join(_CHECK_NAMES.get(part) or label_of(part) for part in name.split("."))
 
 
 def _met(check: Check, report: Report) -> str:
@@ -164,7 +174,8 @@ def _second_looks(report: Report) -> str:
             '<span class="tag t-fail">✕ broken</span>' if each.is_broken else '<span class="tag t-warn">! flaky</span>'
         )
         rows += (
-            f"<tr><th scope=row>{name_as_html(each.case_id)}</th><td>{tag}</td><td>{again}</td>"
+            f'<tr><th scope=row><a href="{cases_address([each.case_id])}">{name_as_html(each.case_id)}</a></th>'
+            f"<td>{tag}</td><td>{again}</td>"
             f"<td>{as_html(each.category or '–')}</td><td>{as_html(each.against)}</td></tr>"
         )
     if not rows:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
 
-from cortex_eval.analysis import CaseChange, Report, SetAside, asked_at
+from cortex_eval.analysis import CaseChange, Report, SetAside, asked_at, critical_scorers
 from cortex_eval.core import Result, language_name, redact, redact_bytes
-from cortex_eval.reports.html_cases import STATES, ShownCase, case_body, case_html, state_of, with_mark
+from cortex_eval.reports.html_cases import (
+    NOT_GRAVE,
+    PROBLEMS,
+    STATES,
+    ShownCase,
+    case_body,
+    case_html,
+    state_of,
+    with_mark,
+)
 from cortex_eval.reports.html_parts import in_attribute
 from cortex_eval.reports.text import as_html, cut, visible
 from cortex_eval.reports.words import plural, with_config
@@ -27,6 +36,7 @@ PACKED_BYTES = 7_500_000
 LISTED_AFTER_A_QUICK_RUN = 2_000
 """Of those with a problem, and of those that passed: `cortex report` lists them all."""
 PACKED_AFTER_A_QUICK_RUN = 300
+"""Of those with a problem; as many again of what is critical."""
 SAMPLE_AFTER_A_QUICK_RUN = 20
 """Of those that passed."""
 PACK = 100
@@ -42,7 +52,8 @@ class _Line:
 
     number: int
     """Of its case in the dataset."""
-    order: tuple[int, bool, float, int]
+    order: tuple[int, int, float, int]
+    """What is gravest first, then by state, score and place in the dataset."""
     text: bytes
     """As JSON, without its end."""
     place: int = -1
@@ -53,15 +64,16 @@ class ListedCases:
     """What the page holds of the cases: a line of each, and the talk of as many as there is room for.
 
     Only a quick page is made from what went by while the figures were added up. It has the talk of the cases that
-    failed and of a few others; with `is_full`, of all of them.
+    failed and of a few others; with `is_full`, of all of them. `critical` are the scorers that no case may fail.
     """
 
-    def __init__(self, *, is_full: bool = False) -> None:
+    def __init__(self, *, is_full: bool = False, critical: Collection[str] = ()) -> None:
         self.is_full = is_full
+        self.critical = critical
         self.seen = 0
         self.packed = 0
         self.packs: list[str] = []
-        self.plain: list[tuple[tuple[int, bool, float, int], str, str]] = []
+        self.plain: list[tuple[tuple[int, int, float, int], str, str]] = []
         """The order, the id and the whole of those that are on the page as they are."""
         self._problems: list[_Line] = []
         self._others: list[_Line] = []
@@ -92,7 +104,7 @@ class ListedCases:
 
     @property
     def lines(self) -> list[_Line]:
-        """Those with a problem first, of these what is critical and then the lowest score."""
+        """What is critical first, the gravest before the others, then what else has a problem, by score."""
         lines = [*self._problems, *self._others[: max(0, LISTED - len(self._problems))]]
         return sorted(lines, key=lambda each: each.order)
 
@@ -100,12 +112,12 @@ class ListedCases:
         rows, self._rows = self._rows, []
         self.seen += 1
         state = state_of(rows)
-        is_problem = state == "failed" or state == "error"
+        is_problem = state in PROBLEMS
         kept = self._problems if is_problem else self._others
         most = LISTED if self.is_full else LISTED_AFTER_A_QUICK_RUN
         if len(kept) >= most or self._list_bytes > LIST_BYTES:
             return
-        case = ShownCase(rows, state)
+        case = ShownCase(rows, state, critical=self.critical)
         said = cut(redact(asked_at(case.telling)[0] or ""), ASKED_SHOWN)
         line = self._line(case, said)
         kept.append(line)
@@ -117,7 +129,7 @@ class ListedCases:
         elif self.is_full:
             if self._packed_bytes < (PACKED_BYTES if is_problem else PACKED_BYTES * 0.8):
                 self._pack(case, line)
-        elif is_problem and self.packed < PACKED_AFTER_A_QUICK_RUN:
+        elif is_problem and self.packed < PACKED_AFTER_A_QUICK_RUN * (1 + (line.order[0] < NOT_GRAVE)):
             self._pack(case, line)
 
     def _has_room(self) -> bool:
@@ -152,7 +164,7 @@ class ListedCases:
             text = orjson.dumps([visible(each) if isinstance(each, str) else each for each in row])
         text = redact_bytes(text).replace(b"<", b"\\u003c")  # nothing in it can end the element that it stands in
         # Its end comes with its place. The copy is needed too: orjson gives back four kilobytes, however short it is.
-        order = (state, not case.is_grave, score if score is not None else 0.0, number)
+        order = (case.gravity, state, score if score is not None else 0.0, number)
         return _Line(number, order, text[:-1])
 
 
@@ -160,7 +172,7 @@ def cases_section(report: Report, noted: ListedCases | None = None) -> Iterator[
     """The cases, failed and errored first, with filters, in pieces; `noted` is what went by, for a quick page."""
     cases = noted
     if cases is None:
-        cases = ListedCases(is_full=True)
+        cases = ListedCases(is_full=True, critical=critical_scorers(report.run))
         for result in report.open_results():
             cases.add(result)
     cases.finish()
@@ -173,7 +185,7 @@ def cases_section(report: Report, noted: ListedCases | None = None) -> Iterator[
     for number, (order, case_id, shown) in enumerate(sorted(cases.plain, key=lambda each: each[0])):
         if case_id in quarantined:
             shown = with_mark(shown)
-        is_open = number == 0 and STATES[order[0]] in ("error", "failed")
+        is_open = number == 0 and STATES[order[1]] in PROBLEMS
         yield shown.replace("<details", "<details open", 1) if is_open else shown
     yield '</div><p class="empty" id="no-case" hidden>No case fits these filters. '
     yield '<button type="button" id="show-all">Show all cases</button></p>'

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 from cortex_eval.analysis import CaseFigures, Metric, PairedMetric, Report, case_figures, compare_cases
 from cortex_eval.core import Direction, InputError, redact
-from cortex_eval.reports.files import write_atomically
+from cortex_eval.reports.files import own_name, write_shared
 from cortex_eval.reports.text import as_code
 from cortex_eval.reports.words import TITLES, figure_rows, interval_of, mean_of, number, plural, target_label
 from cortex_eval.stats import holm
@@ -91,11 +91,15 @@ def compare_systems(reports: Sequence[Report]) -> Systems:
     )
 
 
-def write_systems(reports: Sequence[Report], folder: Path) -> Path:
-    """Write the summary across the targets of these runs into a folder that is there, and give its path."""
-    path = folder / SUMMARY_FILE
-    write_atomically(path, [render_systems(compare_systems(reports)).encode("utf-8", "replace")])
-    return path
+def write_systems(reports: Sequence[Report], folder: Path, suites: Collection[str] = ()) -> list[Path]:
+    """Write the summary across the targets of these runs into a folder that is there, and give its path.
+
+    With several `suites` in the project file there are two: one of this suite alone, and the latest one's.
+    """
+    text = render_systems(compare_systems(reports)).encode("utf-8", "replace")
+    is_one = len({report.run.suite for report in reports}) == 1
+    own = own_name(reports[0].run.suite, suites) if is_one else ""
+    return write_shared(folder / SUMMARY_FILE, text, own=own)
 
 
 def render_systems(systems: Systems) -> str:

@@ -124,8 +124,19 @@ def verdict_sentences(versus: Versus) -> list[str]:
             metric.is_telling for metric in found.metrics.values()
         ):
             said += _unseen(found, label)
-        sentences += said
+        sentences += [*said, *_by_the_strict_gate(versus, found, label)]
     return sentences
+
+
+def _by_the_strict_gate(versus: Versus, found: Comparison, label: str) -> Iterator[str]:
+    """That the gate of these runs does not ask how sure a drop is, and would stop a release that this lets through."""
+    drops = versus.strict_drops(found)
+    if drops and versus.exit_code == 0:
+        named = "; ".join(
+            f"{_moves(each)} (allowed {number(each.allowed, unit_of(each))})" for each in drops[:METRICS_NAMED]
+        )
+        rest = f"; and {len(drops) - METRICS_NAMED} more" if len(drops) > METRICS_NAMED else ""
+        yield f"The gate of {label} is strict (gate.mode) and would stop it, chance or not: {named}{rest}."
 
 
 def _not_compared(found: Comparison, label: str) -> Iterator[str]:
@@ -321,13 +332,16 @@ def _listed(metrics: Sequence[PairedMetric]) -> str:
     return "; ".join(map(_moved, metrics[:METRICS_NAMED])) + (f"; and {rest} more" if rest > 0 else "")
 
 
-def _moved(metric: PairedMetric) -> str:
+def _moves(metric: PairedMetric) -> str:
     word = "rose" if (metric.diff or 0.0) > 0 else "fell"
+    return f"{metric.name} {word} {figure(metric, metric.a)} → {figure(metric, metric.b)}"
+
+
+def _moved(metric: PairedMetric) -> str:
     allowed = (
         f", allowed {number(metric.allowed, unit_of(metric))}" if metric.verdict == "worse" and metric.allowed else ""
     )
-    was, now = figure(metric, metric.a), figure(metric, metric.b)
-    return f"{metric.name} {word} {was} → {now} ({chance(metric.adjusted_p)}{allowed})"
+    return f"{_moves(metric)} ({chance(metric.adjusted_p)}{allowed})"
 
 
 def _decimals(metric: PairedMetric) -> int:

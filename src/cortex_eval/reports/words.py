@@ -12,6 +12,7 @@ from typing import NamedTuple
 from cortex_eval.analysis import MAY_BE_CHANCE, Check, Group, Metric, Report, Unscored, Verdict
 from cortex_eval.core import RunRecord
 from cortex_eval.reports.critical import critical_sentence, passed_all_the_same
+from cortex_eval.reports.though_passed import let_through_sentence, passed_numbers_sentence
 
 TITLES: dict[Verdict, str] = {
     "passed": "Passed",
@@ -36,6 +37,7 @@ REASONS_NAMED = 3
 """Metrics or categories that are worse or perhaps are, in a sentence; the gate's table has all."""
 TO_MEND = ("target_unreachable", "target_unusable", "target_auth")
 """Why a run paused that does not pass by itself."""
+CRITICAL_BROKEN = "regression.critical"
 _RUN_FIGURES = ("pass_rate", "overall_score", "latency_ms", "llm_usage_rate")
 
 
@@ -50,18 +52,23 @@ class VerdictWords(NamedTuple):
     """A verdict in words."""
 
     title: str
-    sentence: str
+    sentences: tuple[str, ...]
     """What happened, the number and the limit; of a pass also that critical cases failed all the same."""
     beside: tuple[str, ...]
     """What did not decide and should be seen: critical cases that are flaky, what got worse or perhaps did."""
     steps: tuple[Step, ...]
+
+    @property
+    def sentence(self) -> str:
+        """All of what happened, one after the other."""
+        return " ".join(self.sentences)
 
 
 def verdict_words(report: Report, *, failed_are_shown: bool = False) -> VerdictWords:
     """The verdict as every rendering says it; `failed_are_shown`: the reader sees the failed cases beside it."""
     beside = tuple(f"{sentence}." for sentence in _beside(report))
     steps = tuple(Step(label, with_config(command, report.run)) for label, command in _steps(report, failed_are_shown))
-    return VerdictWords(TITLES[report.gate.verdict], _sentence(report), beside, steps)
+    return VerdictWords(TITLES[report.gate.verdict], tuple(_sentences(report)), beside, steps)
 
 
 def _beside(report: Report) -> Iterator[str]:
@@ -73,9 +80,14 @@ def _beside(report: Report) -> Iterator[str]:
         yield shared
     if critical := critical_sentence(report):
         yield critical
+    yield from filter(None, (let_through_sentence(report), passed_numbers_sentence(report)))
     yield from (f"Flaky: {check.reason}" for check in checks if check.name == "flaky")
     if report.gate.verdict != "regressed":
-        drops = [check.reason for check in checks if not check.ok and check.name.startswith("regression.")]
+        drops = [
+            check.reason
+            for check in checks
+            if not check.ok and check.name.startswith("regression.") and not _is_told(check, report)
+        ]
         if drops:
             yield f"Worse than {_baseline_name(report)} too: {_named(drops)}"
     if report.gate.verdict in ("regressed", "error"):  # otherwise it is among what made the verdict
@@ -131,10 +143,19 @@ def _steps(report: Report, failed_are_shown: bool) -> Iterator[Step]:
     if report.run.status == "paused":
         is_to_mend = (report.run.manifest.get("paused") or {}).get("kind") in TO_MEND
         yield Step("When that is mended, go on" if is_to_mend else "Go on", f"cortex run --resume {run}")
+    elif (parent := report.run.manifest.get("parent")) and _lacks_replies(report):
+        yield Step(f"Ask again what run {parent} lacks", f"cortex run --resume {parent}")
+        yield Step("Then", f"cortex rescore {parent}")
     elif verdict == "error" or totals.errors:
         yield Step("Ask again what is missing", f"cortex run --resume {run}")
         if any(kind.startswith("error_judge") for kind in report.error_kinds):
             yield Step("With another judge or prompt, and no new call to the target", f"cortex rescore {run}")
+
+
+def _lacks_replies(report: Report) -> bool:
+    """Whether there are cases without a reply, which a run that scores those of another one cannot get."""
+    kinds = report.error_kinds
+    return bool(report.run.manifest.get("unanswered")) or any(kind.startswith("error_target") for kind in kinds)
 
 
 def scoring_steps(report: Report) -> Iterator[Step]:
@@ -184,29 +205,35 @@ def _found_from_here(config: str) -> str:
     return next((str(tail) for tail in tails if tail.is_file()), config)
 
 
-def _sentence(report: Report) -> str:
+def _sentences(report: Report) -> list[str]:
     telling = telling_checks(report)
-    words = " ".join(_as_sentence(check, report) for check in telling[:3])
+    words = [_as_sentence(check, report) for check in telling[:3]]
     if report.run.status == "paused" and report.run.paused:
-        words = f"Paused: {words}"
+        words[:1] = [f"Paused: {''.join(words[:1])}"]
     if len(telling) > 3:
-        words += f" And {len(telling) - 3} more."
+        words[-1] += f" And {len(telling) - 3} more."
     if missed := missed_limits(report):
-        words += f" {_also(missed)}."
+        words.append(f"{_also(missed)}.")
     worst = next((each for each in report.regressions if each.worst_category is not None), None)
     if report.gate.verdict == "regressed" and worst is not None:
         failed = worst.worst_category_failed or 0
-        words += f" Worst: {worst.worst_category}, {failed} failed {plural('case', failed)}."
+        words.append(f"Worst: {worst.worst_category}, {failed} failed {plural('case', failed)}.")
     compared = (report.baseline_comparison or {}).values()
     if report.gate.verdict == "passed" and any(change.current is not None for change in compared):
-        words += f" No regression against {_baseline_name(report)}."
+        words.append(f"No regression against {_baseline_name(report)}.")
     if critical := passed_all_the_same(report):
-        words += f" {critical}"
+        words.append(critical)
     broken = _broken(report)
-    if broken is None:
-        return words
-    told = _as_sentence(broken, report)
-    return f"{told} {words}" if report.gate.verdict == "inconclusive" else f"{words} {told}"
+    if broken is None or any(check.name == CRITICAL_BROKEN and check.value == broken.value for check in telling):
+        return words  # nothing broke, or what broke is critical, and the cases are named already
+    told = broken_sentence(report)
+    return [told, *words] if report.gate.verdict == "inconclusive" else [*words, told]
+
+
+def _is_told(check: Check, report: Report) -> bool:
+    """Whether these critical cases are all of the newly broken ones, which are named beside the verdict."""
+    broken = _broken(report)
+    return check.name == CRITICAL_BROKEN and broken is not None and broken.value == check.value
 
 
 def _as_sentence(check: Check, report: Report) -> str:
@@ -215,6 +242,12 @@ def _as_sentence(check: Check, report: Report) -> str:
     first = reason.partition(" ")[0]
     is_name = "_" in first or first.endswith(":") or first in {*report.metrics, *report.unscored, check.name}
     return f"{reason if is_name else reason[:1].upper() + reason[1:]}."
+
+
+def broken_sentence(report: Report) -> str:
+    """The cases that passed in the baseline and fail now, as the verdict says it; empty when there are none."""
+    broken = _broken(report)
+    return _as_sentence(broken, report) if broken else ""
 
 
 def _broken(report: Report) -> Check | None:

@@ -58,6 +58,7 @@ scorers: Registry[AnyScorer] = Registry(
         "bleu": "cortex_eval.scoring.text",
         "chrf": "cortex_eval.scoring.text",
         "citations": "cortex_eval.scoring.cited",
+        "checks": "cortex_eval.scoring.checks",
         "clarification": "cortex_eval.scoring.conversations",
         "classification": "cortex_eval.scoring.classification",
         "coherence": "cortex_eval.scoring.coherence",
@@ -93,6 +94,7 @@ scorers: Registry[AnyScorer] = Registry(
         "rubric": "cortex_eval.scoring.rubric",
         "safety": "cortex_eval.scoring.safety",
         "speech": "cortex_eval.scoring.speech",
+        "similarity": "cortex_eval.scoring.similarity",
         "summary": "cortex_eval.scoring.summary",
         "ter": "cortex_eval.scoring.text",
         "tool": "cortex_eval.scoring.dialogue",
@@ -127,6 +129,8 @@ class PlannedScorer:
     critical: bool = False
     """When it fails, the case fails, whatever the overall score."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    lacks_weight: bool = False
+    """`metric_weights` does not name it, so that it weighs nothing without anybody having said so."""
 
     _stamp: tuple[Level, str, str] = field(init=False, repr=False, compare=False)
 

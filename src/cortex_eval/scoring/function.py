@@ -81,7 +81,7 @@ class FunctionScorer:
         if hasattr(answer, "item") and not isinstance(answer, int | float):
             answer = answer.item()  # numpy's bool and float32
         if isinstance(answer, bool):
-            return Score(name=self.name, value=float(answer), reason="Yes." if answer else "No.")
+            return Score(name=self.name, value=float(answer), reason=f"{self.name} returned {answer}.")
         if isinstance(answer, int | float):
             if not 0 <= answer <= 1:
                 raise self._wrong(answer)
@@ -200,7 +200,7 @@ def _register(made: FunctionScorer, registry: Registry[AnyScorer]) -> None:
     if made.name in registry and made.name not in _functions:
         raise InputError(f"There already is a scorer {made.name!r}. Give yours another one: @scorer(name='…').")
     # The registry makes scorers from dataclasses; this one has no settings and makes the function's scorer.
-    kind = make_dataclass(made.name, [], namespace={"__new__": lambda _cls: made})
+    kind = make_dataclass(made.name, [], namespace={"__new__": lambda _cls: made, "__doc__": made.__doc__})
     registry.register(made.name)(kind)
     _functions.add(made.name)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 import orjson
 
 from cortex_eval.core import Case, InputError, Range, Reply, Score, shorten
+from cortex_eval.datasets import compile_schema
 from cortex_eval.scoring.base import scorers
 from cortex_eval.scoring.words import words
 
@@ -30,24 +31,10 @@ class JsonSchema:
     _validator: Any = field(init=False, repr=False, compare=False)  # Any: jsonschema_rs has no public type for it
 
     def __post_init__(self) -> None:
-        import jsonschema_rs
-
-        asked: list[str] = []
-
-        def refuse(uri: str) -> Any:  # Any: what a retriever gives back, had it anything
-            asked.append(uri)
-            raise ValueError(uri)
-
-        schema = self.schema if isinstance(self.schema, bool) else dict(self.schema)
         try:
-            validator = jsonschema_rs.validator_for(schema, retriever=refuse)
-        except ValueError as error:
-            if asked:
-                raise InputError(
-                    f"schema: the reference {shorten(asked[0])!r} leads outside, and nothing is fetched. "
-                    "Put it under $defs and refer to it as '#/$defs/…'."
-                ) from error
-            raise InputError(f"schema: this is not a JSON Schema: {shorten(str(error).splitlines()[0])}.") from error
+            validator = compile_schema(self.schema)
+        except InputError as error:
+            raise InputError(f"schema: {error}") from error
         object.__setattr__(self, "_validator", validator)
 
     async def score(self, case: Case, reply: Reply) -> Score:  # noqa: ARG002  # the seam's signature
@@ -56,14 +43,19 @@ class JsonSchema:
             value = orjson.loads(reply.text)
         except orjson.JSONDecodeError as error:
             return Score(name="json_schema", value=0.0, reason=f"The reply is not JSON: {shorten(str(error), 100)}.")
-        wrong = [
-            {"place": "$" + "".join(f"[{each!r}]" for each in error.instance_path), "message": shorten(error.message)}
-            for error, _ in zip(self._validator.iter_errors(value), range(MISTAKES_SHOWN), strict=False)
-        ]
+        wrong = misfits(self._validator, value)
         if not wrong:
             return Score(name="json_schema", value=1.0, reason="The reply fits the schema.")
         reason = f"{wrong[0]['place']}: {wrong[0]['message']}."
         return Score(name="json_schema", value=0.0, reason=reason, evidence=wrong)
+
+
+def misfits(validator: Any, value: object) -> list[dict[str, str]]:  # Any: jsonschema_rs has no public type for it
+    """The first places of a value that do not fit its schema, each with what is wrong there."""
+    return [
+        {"place": "$" + "".join(f"[{each!r}]" for each in error.instance_path), "message": shorten(error.message)}
+        for error, _ in zip(validator.iter_errors(value), range(MISTAKES_SHOWN), strict=False)
+    ]
 
 
 @scorers.register("json_limit")

@@ -9,18 +9,10 @@ from typing import ClassVar, NamedTuple
 
 from cortex_eval.core import Case, Reply, Score
 from cortex_eval.scoring.base import scorers
-from cortex_eval.scoring.embedding import (
-    HOW_TO_INSTALL,
-    MINILM,
-    can_embed,
-    embedders,
-    load_embedder,
-    words_for_method,
-)
-from cortex_eval.scoring.words import content_words, share_of_latin, words
+from cortex_eval.scoring.embedding import MINILM, embedders, load_embedder, words_for_method
+from cortex_eval.scoring.similarity import has_model, why_words
+from cortex_eval.scoring.words import content_words, words
 
-LATIN_NEEDED = 0.8
-"""Share of Latin letters from which a text is taken to be in the model's script; a foreign word or two is no matter."""
 _SHOWN = {"question": "to the question", "expected": "to the expected answer"}
 
 
@@ -70,22 +62,15 @@ class Relevance:
         ]
 
     def _can_embed(self) -> bool:
-        is_minilm = self.embedding_model.endswith("all-MiniLM-L6-v2")
-        return self.use_embedding_similarity and (can_embed() or not is_minilm)
+        return has_model(self.embedding_model, wanted=self.use_embedding_similarity)
 
     def _reason_for_words(self, case: Case, reply: Reply) -> str:
-        if not self.use_embedding_similarity:
-            return "use_embedding_similarity is off"
-        if not self._can_embed():
-            return f"the embedding model is not installed: {HOW_TO_INSTALL}"
-        for language in (case.language, reply.language):
-            if language and not language.casefold().startswith("en"):
-                return f"the embedding model reads English only, and the language is {language}"
-        for text in (case.input, reply.text, *case.expected.references):
-            share = share_of_latin(text)
-            if share is not None and share < LATIN_NEEDED:
-                return "the embedding model reads English only, and the text is in another script"
-        return ""
+        return why_words(
+            self.embedding_model,
+            wanted=self.use_embedding_similarity,
+            languages=(case.language, reply.language),
+            texts=(case.input, reply.text, *case.expected.references),
+        )
 
     def _compare_meanings(self, pairs: Sequence[tuple[Case, Reply]]) -> list[_Closeness]:
         if not pairs:

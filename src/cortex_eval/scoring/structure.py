@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from cortex_eval.core import Case, InputError, JudgeError, Reply, Score, shorten
+from cortex_eval.datasets import Compiled, compile_pattern
 from cortex_eval.scoring.base import scorers
 
 TIME_LIMIT_S = 0.25
@@ -31,16 +32,16 @@ class Regex:
     """`.` also matches a line break."""
     whole: bool = False
     """The pattern must match the whole reply, spaces around it aside."""
-    _fast: Any = field(init=False, repr=False, compare=False)  # Any: a pattern of re2, which has no types; None: cannot
-    _full: Any = field(init=False, repr=False, compare=False)  # Any: a pattern of `regex`, which has no public type
+    _compiled: Compiled = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         flags = "".join(
             letter for letter, on in (("i", self.ignore_case), ("m", self.multiline), ("s", self.dotall)) if on
         )
-        prefix = f"(?{flags})" if flags else ""
-        object.__setattr__(self, "_fast", _compile_re2(prefix + self.pattern))
-        object.__setattr__(self, "_full", _compile_regex(self.pattern, prefix, required=self._fast is None))
+        try:
+            object.__setattr__(self, "_compiled", compile_pattern(self.pattern, flags))
+        except InputError as error:
+            raise InputError(f"regex.pattern {error}") from None
 
     async def score(self, case: Case, reply: Reply) -> Score:  # noqa: ARG002  # the seam's signature
         """1 or 0; JudgeError when the search takes longer than a quarter of a second."""
@@ -58,10 +59,11 @@ class Regex:
         )
 
     async def _find(self, text: str) -> Any:  # Any: a match of either engine
-        # In ASCII text without a last line break both engines mean the same by \w, \b, \d and $.
-        if self._fast is not None and (self._full is None or (text.isascii() and text[-1:] != "\n")):
-            return self._fast.fullmatch(text) if self.whole else self._fast.search(text)
-        search = self._full.fullmatch if self.whole else self._full.search
+        compiled = self._compiled
+        engine = compiled.fast if compiled.reads_fast(text) else compiled.full
+        search = engine.fullmatch if self.whole else engine.search
+        if engine is compiled.fast:
+            return search(text)
         try:
             return search(text, timeout=INLINE_LIMIT_S)
         except TimeoutError:
@@ -69,31 +71,23 @@ class Regex:
         try:
             return await asyncio.to_thread(search, text, timeout=TIME_LIMIT_S, concurrent=True)
         except TimeoutError:
-            raise JudgeError(
-                f"The pattern {shorten(self.pattern, 80)!r} took longer than {TIME_LIMIT_S * 1000:.0f} ms on a reply "
-                f"of {len(text)} characters. Write it without nested repetition.",
-                kind="regex_timeout",
-            ) from None
+            raise took_too_long(self.pattern, text) from None
 
 
-def _compile_re2(pattern: str) -> Any:  # Any: see Regex._fast
-    import re2  # linear time, but no look-around and no backreferences
-
-    options = re2.Options()
-    options.log_errors = False
+def search_in_thread(compiled: Compiled, pattern: str, text: str) -> Any:  # Any: a match of either engine, or None
+    """Where the pattern is first, for callers off the event loop; JudgeError past a quarter of a second."""
+    if compiled.reads_fast(text):
+        return compiled.fast.search(text)
     try:
-        return re2.compile(pattern, options)
-    except re2.error:
-        return None
+        return compiled.full.search(text, timeout=TIME_LIMIT_S, concurrent=True)
+    except TimeoutError:
+        raise took_too_long(pattern, text) from None
 
 
-def _compile_regex(pattern: str, prefix: str, *, required: bool) -> Any:  # Any: see Regex._full
-    import regex  # type: ignore[import-untyped]  # has no types; takes all that `re` takes, and keeps a time limit
-
-    try:
-        return regex.compile(prefix + pattern)
-    except regex.error as error:
-        if not required:
-            return None
-        place = f" at position {max(0, error.pos - len(prefix))}" if error.pos is not None else ""
-        raise InputError(f"regex.pattern {shorten(pattern, 120)!r} does not compile: {error.msg}{place}.") from None
+def took_too_long(pattern: str, text: str) -> JudgeError:
+    """What to say of a search that was given up."""
+    return JudgeError(
+        f"The pattern {shorten(pattern, 80)!r} took longer than {TIME_LIMIT_S * 1000:.0f} ms on a reply "
+        f"of {len(text)} characters. Write it without nested repetition.",
+        kind="regex_timeout",
+    )

@@ -60,6 +60,11 @@ def broken(path: Path, error: Exception) -> StorageError:
             f"The store {path} cannot be made: {why}. Make {path.parent} a folder that can be written to, "
             "or name another file under database.path."
         )
+    if path.is_dir():
+        return StorageError(
+            f"The store {path} is a folder, and a file is needed. "
+            f"Name one under database.path, such as {path / 'cortex.db'}."
+        )
     return StorageError(
         f"The store {path} cannot be used: {error}. What was stored before is untouched. "
         f"Keep a copy (cp {path} {path}.backup), then restore one that works or name another file under database.path."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -118,6 +119,14 @@ class Runs:
         """Runs, newest first."""
         return self._records("(?='' OR r.suite=?)", (suite, suite), limit=limit)
 
+    def newest_over(self, dataset_no: int) -> Mapping[str, Any] | None:
+        """What the newest run over a dataset remembers of itself; None: there is no such run."""
+        rows = self._db.fetch(
+            "SELECT manifest FROM cortex_runs WHERE dataset_no=? ORDER BY no DESC LIMIT 1", (dataset_no,)
+        )
+        manifest: Mapping[str, Any] | None = orjson.loads(rows[0][0]) if rows else None
+        return manifest
+
     def numbers(self, run_id: str) -> tuple[int, int, Sequence[int]]:
         """The run's and its dataset's numbers in the store, and the places of its cases in the order of asking."""
         row = self._db.fetch("SELECT no, dataset_no, ordinals FROM cortex_runs WHERE id=?", (run_id,))[0]
@@ -205,15 +214,17 @@ class Runs:
             )
         self._leases.release(run_id)
 
-    @contextmanager
-    def held(self, run_id: str) -> Iterator[None]:
+    @asynccontextmanager
+    async def held(self, run_id: str) -> AsyncIterator[None]:
         """A run is this process's while inside; when an error ends it, it is let go and can be resumed."""
         try:
             yield
         except BaseException:
-            with suppress(StorageError):  # then the store is the trouble, and that is on its way to the user
-                self.pause(run_id)
-            self._leases.release(run_id)
+            try:
+                with suppress(StorageError):  # then the store is the trouble, and that is on its way to the user
+                    await asyncio.to_thread(self.pause, run_id)  # a store that is locked may take minutes
+            finally:
+                self._leases.release(run_id)
             raise
 
     def request_cancel(self, run_id: str) -> bool:

@@ -12,7 +12,15 @@ from cortex_eval.net import check_url, parse_json, shown
 from cortex_eval.targets.base import Target, targets
 from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.http import noted, request_headers, travelling
-from cortex_eval.targets.mapping import Path, check_template, compile_paths, fill_template, read_reply, sendable
+from cortex_eval.targets.mapping import (
+    Path,
+    check_template,
+    compile_paths,
+    fill_template,
+    read_reply,
+    remarks_on,
+    sendable,
+)
 
 STATED = (
     "text",
@@ -63,6 +71,10 @@ class AgentTarget(Target):
         self._paths = compile_paths({name: f"$.{name}" for name in STATED} | dict(self.reply), field="reply")
         others = {name: f"$.actual_{name}" for name in AS_ACTUAL if name not in self.reply}
         self._other_paths = compile_paths(others, field="reply")
+
+    def remarks(self) -> list[str]:
+        """Paths of `reply` at which no answer had anything."""
+        return remarks_on(self._paths, self.reply)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Send the turn with what the one before it was understood as; read what the agent states."""

@@ -92,6 +92,10 @@ class Target(ABC):
         """What becomes of the reply after the call; the time that it takes is not the service's either."""
         return reply
 
+    def remarks(self) -> list[str]:
+        """What its answers showed to be worth telling about its settings, one line each; after a run."""
+        return []
+
     @abstractmethod
     async def ask(self, turns: Conversation) -> Reply:
         """The reply to the last turn; `TargetError` when there is none."""

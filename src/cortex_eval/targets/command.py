@@ -25,6 +25,7 @@ from cortex_eval.targets.mapping import (
     fill_template,
     read_plain_reply,
     read_reply,
+    remarks_on,
     sendable,
 )
 from cortex_eval.targets.replies import LARGEST_REPLY
@@ -78,6 +79,10 @@ class CommandTarget(Target):
         if self.reply and "text" not in self.reply:
             raise InputError("reply: say where the text is, such as text: $.answer.")
         self._paths = compile_paths(self.reply, field="reply")
+
+    def remarks(self) -> list[str]:
+        """Paths of `reply` at which no answer had anything."""
+        return remarks_on(self._paths, self.reply)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Start the program, hand it the filled template, read its answer; nothing of it is left running."""

@@ -17,6 +17,7 @@ from cortex_eval.targets.mapping import (
     fill_template,
     read_plain_reply,
     read_reply,
+    remarks_on,
     sendable,
 )
 
@@ -96,6 +97,10 @@ class HttpTarget(Target):
         self._headers = request_headers(self.headers, self.api_key)
         self._shown = shown(self.api_url)
         self._paths = compile_paths(self.reply, field="reply")
+
+    def remarks(self) -> list[str]:
+        """Paths of `reply` at which no answer had anything."""
+        return remarks_on(self._paths, self.reply)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Fill the template, send it, read the answer by its paths."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from cortex_eval.core import InputError, Reply, TargetError, ToolCall, did_you_mean, short_repr, shorten, to_json
@@ -20,6 +21,8 @@ DIVIDED = re.compile(r"(\$.*?)\s*/\s*(\d+(?:\.\d+)?)\s*")
 
 EVERY = None
 """The step `[*]`."""
+TELLING = 5
+"""Answers without what a path leads to, and none with it, after which it is told."""
 
 SENDABLE = (
     "case_id",
@@ -129,9 +132,10 @@ class Path:
 
     def __init__(self, text: str, *, field: str) -> None:
         text, divisor = _divided(text, field)
-        self.text = text
+        self.text, self.field = text, field
         self.divisor = divisor
         """What a number that is there is divided by; 1: it stays as it is."""
+        self._was_found, self._misses, self._why_not = False, 0, ""
         self._steps: list[str | int | None] = []
         rest = text.removeprefix("$")
         position = 0
@@ -152,7 +156,51 @@ class Path:
 
     def find(self, value: Any) -> Any:
         """What is there; `KeyError` when nothing is."""
-        return self._find(value, 0)
+        try:
+            found = self._find(value, 0)
+        except KeyError:
+            self._note_miss(value)
+            raise
+        if not self._was_found:
+            self._was_found = found != []  # as of a wildcard for which no entry has anything
+            self._note_miss(value)
+        return found
+
+    @property
+    def remark(self) -> str:
+        """Where it led in answers that had nothing there, and what to write instead, if many did and none had it."""
+        if self._was_found or self._misses < TELLING:
+            return ""
+        return f"{self.field}: no reply had anything at {self.text}: {self._why_not}"
+
+    def _note_miss(self, answer: Any) -> None:
+        if self._was_found or self._misses >= TELLING:
+            return
+        if why_not := self._explain(answer):
+            self._misses, self._why_not = self._misses + 1, why_not
+
+    def _explain(self, here: Any) -> str:
+        """Where in an answer it ends, and what to write instead; empty: at an empty list or null, as may be normal."""
+        at = "$"
+        for number, step in enumerate(self._steps):
+            rest = "".join(map(_written, self._steps[number + 1 :]))
+            if here is None or here == []:
+                return ""
+            if isinstance(here, list) and isinstance(step, str):
+                return f"{at} is a list. Write {at}[*]{_written(step)}{rest}"
+            if isinstance(here, list) and step is not EVERY and int(step) >= len(here):
+                return f"{at} has {len(here)} in it, counted from 0."
+            if isinstance(here, dict) and not isinstance(step, str):
+                return f"{at} is no list, but has {short_repr(sorted(here), 120)}."
+            if not isinstance(here, list | dict):
+                return f"{at} is {_GIVEN.get(type(here), 'a number')}, with nothing in it. Write {at}"
+            if isinstance(here, dict) and step not in here:
+                near = get_close_matches(str(step), here, n=1)
+                offered = f" Did you mean {at}{_written(near[0])}{rest}?" if near else ""
+                return f"{at} has {short_repr(sorted(here), 120)}.{offered}"
+            key: Any = 0 if step is EVERY else step  # Any: of a list or of an object
+            here, at = here[key], at + _written(step)
+        return ""
 
     def _find(self, value: Any, start: int) -> Any:
         for number, step in enumerate(self._steps[start:], start):
@@ -172,6 +220,13 @@ class Path:
                 yield self._find(each, start)
 
 
+def _written(step: str | int | None) -> str:
+    """A step as it stands in a path."""
+    if isinstance(step, str):
+        return f"['{step}']" if set(step) & set(".[]") else f".{step}"
+    return f"[{'*' if step is EVERY else step}]"
+
+
 def _divided(text: str, field: str) -> tuple[str, float]:
     """The path without the number that its value is divided by, and that number."""
     match = DIVIDED.fullmatch(text)
@@ -188,6 +243,11 @@ def compile_paths(mapping: Mapping[str, str], *, field: str) -> dict[str, Path]:
         if name not in READABLE:
             raise InputError(f"{field}: a reply has no {name!r}. {did_you_mean(name, READABLE)}")
     return {name: Path(path, field=f"{field}.{name}") for name, path in mapping.items()}
+
+
+def remarks_on(paths: Mapping[str, Path], written: Mapping[str, str]) -> list[str]:
+    """What to tell of those paths that somebody wrote and that no answer had anything at."""
+    return [path.remark for name, path in paths.items() if name in written and path.remark]
 
 
 def read_plain_reply(body: Any, *, where: str) -> Reply:

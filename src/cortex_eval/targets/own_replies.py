@@ -11,6 +11,9 @@ from cortex_eval.targets.replies import canonical_name
 ANSWERING = frozenset(("text", "intent", "entities", "tool", "arguments", "tool_calls", "label", "transcript"))
 """Parts of a reply that are an answer; passages, times and the like alone are none."""
 
+CONTEXTS_OF = "contexts_of"
+"""In the metadata of a reply, `case`: its contexts are the passages of the case, which the row holds only once."""
+
 
 def row_of(case: Case, fields: Mapping[str, str]) -> dict[str, Any]:  # Any: what the dataset holds
     """What a case holds of a reply: columns that it does not use itself, and the passages that were retrieved.
@@ -30,6 +33,8 @@ def row_of(case: Case, fields: Mapping[str, str]) -> dict[str, Any]:  # Any: wha
         raise _no_answer(case)
     if "contexts" not in meant and case.passages:
         row["contexts"] = list(case.passages)
+        held = row.get("metadata")
+        row["metadata"] = {**(held if isinstance(held, Mapping) else {}), CONTEXTS_OF: "case"}
     return row
 
 

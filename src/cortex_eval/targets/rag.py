@@ -11,7 +11,15 @@ from cortex_eval.net import check_url, parse_json, shown
 from cortex_eval.targets.base import Target, targets
 from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.http import noted, request_headers, travelling
-from cortex_eval.targets.mapping import Path, check_template, compile_paths, fill_template, read_reply, sendable
+from cortex_eval.targets.mapping import (
+    Path,
+    check_template,
+    compile_paths,
+    fill_template,
+    read_reply,
+    remarks_on,
+    sendable,
+)
 
 ANSWERS = ("answer", "response", "text", "result", "output", "output_text", "generated_text")
 """Where the answer is looked for, in this order."""
@@ -94,6 +102,10 @@ class RagTarget(Target):
             if name not in OF_A_PASSAGE:
                 raise InputError(f"passage: a passage has no {name!r}. {did_you_mean(name, OF_A_PASSAGE)}")
         self._inner = {name: Path(path, field=f"passage.{name}") for name, path in self.passage.items()}
+
+    def remarks(self) -> list[str]:
+        """Paths of `reply` and `passage` at which no answer had anything."""
+        return remarks_on(self._paths, self.reply) + remarks_on(self._inner, self.passage)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Fill the template, send it, read answer, passages and citations."""

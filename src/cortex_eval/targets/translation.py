@@ -11,7 +11,15 @@ from cortex_eval.net import check_url, parse_json, shown
 from cortex_eval.targets.base import Target, targets
 from cortex_eval.targets.conversation import Conversation
 from cortex_eval.targets.http import noted, request_headers, travelling
-from cortex_eval.targets.mapping import Path, check_template, compile_paths, fill_template, read_reply, sendable
+from cortex_eval.targets.mapping import (
+    Path,
+    check_template,
+    compile_paths,
+    fill_template,
+    read_reply,
+    remarks_on,
+    sendable,
+)
 
 USUAL_PLACES = (
     "$.translation",
@@ -78,6 +86,10 @@ class TranslationTarget(Target):
         self._headers = request_headers(self.headers, self.api_key)
         self._paths = compile_paths(self.reply, field="reply")
         self._usual = [Path(place, field="reply.text") for place in USUAL_PLACES]
+
+    def remarks(self) -> list[str]:
+        """Paths of `reply` at which no answer had anything."""
+        return remarks_on(self._paths, self.reply)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Send the text with its languages; read the translation, and what the service says about it."""

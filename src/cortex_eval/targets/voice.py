@@ -39,6 +39,7 @@ from cortex_eval.targets.mapping import (
     compile_paths,
     fill_template,
     read_reply,
+    remarks_on,
     sendable,
 )
 from cortex_eval.targets.speech import Audio, EngineError, NotAudioError, Voices, engine_trouble, read_wav
@@ -155,6 +156,10 @@ class VoiceTarget(Target):
             return turns
         parts = {each.name: getattr(turns, each.name) for each in fields(Conversation)}
         return _Spoken(**parts, sound=await self._sound(turns))
+
+    def remarks(self) -> list[str]:
+        """Paths of `reply` at which no answer had anything."""
+        return remarks_on(self._paths, self.reply)
 
     async def ask(self, turns: Conversation) -> Reply:
         """Send the sound; what comes back is sound that can be heard, or a text, or an error."""

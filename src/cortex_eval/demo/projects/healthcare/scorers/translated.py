@@ -17,7 +17,7 @@ NEGATIONS = {
 @scorers.register("translated")
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """The scorer `translation`, which fails for words left in English and leaves out what was not translated."""
+    """How close the translation is to the reference, letter by letter (chrF); words left in English fail it."""
 
     strict_numbers: bool = True
     max_untranslated: float = 0.1
