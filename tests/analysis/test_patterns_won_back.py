@@ -10,6 +10,7 @@ from made_results import made_case, made_report, made_result, made_run
 
 from cortex_eval.analysis import ROOT_CAUSE_MAP, Failures, Pattern, compare_patterns, diagnose, locate
 from cortex_eval.core import Expected, Reply, Result
+from cortex_eval.reports.critical import critical_items
 
 
 def test_where_the_overall_score_is_good_enough_only_critical_scorers_are_blamed():
@@ -143,6 +144,24 @@ def test_what_is_critical_comes_first_whatever_it_wins_back():
         ("chest_pain", 1, True),
         ("tone", 2, False),
     ]
+
+
+def test_failed_cases_tagged_critical_are_critical_whatever_they_fail_by():
+    run = made_run(4, manifest={"scorers": {"accuracy": {"weight": 1}, "tone": {"critical": True, "weight": 0}}})
+    rows = [
+        made_result(made_case(0, tags=("critical",)), 0, state="failed", scores={"accuracy": WRONG}),
+        made_result(made_case(1, tags=("critical",)), 1, state="failed", scores={"tone": WRONG}, overall=1.0),
+        made_result(made_case(2, tags=("critical",)), 2),
+        made_result(made_case(3), 3, state="failed", scores={"accuracy": WRONG}),
+    ]
+
+    report = made_report(rows, run=run)
+
+    assert [(each.name, each.scorer, each.cases) for each in report.critical_failures] == [
+        ("tone", "tone", ("case_0001",)),
+        ("critical", "", ("case_0000",)),  # the other one is told with its scorer
+    ]
+    assert critical_items(report) == ["1 case fails tone: case_0001", "1 case tagged critical fails: case_0000"]
 
 
 def test_a_reply_in_another_language_is_a_pattern_from_the_first_one_on():

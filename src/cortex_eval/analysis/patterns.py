@@ -57,11 +57,12 @@ SEVERITIES = ("critical", "high", "medium", "low")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticalFailure:
-    """Cases that failed by a critical scorer or a rule of severity critical."""
+    """Cases that failed by a critical scorer or a rule of severity critical, or that are tagged as critical."""
 
     name: str
-    """Of the rule, or of the scorer."""
+    """Of the rule, the scorer, or the tag."""
     scorer: str
+    """Empty: it is a tag, and the cases may have failed by anything."""
     reason: str
     """What the rule says, or the scorer most often; empty: nothing."""
     count: int

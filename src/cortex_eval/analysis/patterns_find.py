@@ -22,12 +22,12 @@ from cortex_eval.analysis.patterns import (
 from cortex_eval.analysis.patterns_blame import PAIR
 from cortex_eval.analysis.patterns_causes import REPLY_TYPES
 from cortex_eval.analysis.patterns_fixes import Words, confusion_words, words_of
-from cortex_eval.analysis.patterns_gather import Entry, Failures
+from cortex_eval.analysis.patterns_gather import TAGS, Entry, Failures
 from cortex_eval.analysis.patterns_groups import FEWEST, group_pairs, group_types
 from cortex_eval.analysis.patterns_replay import Key
 from cortex_eval.analysis.patterns_reply_words import reply_words
 from cortex_eval.analysis.patterns_slices import Table, find_slices, shared_fact, tabulate
-from cortex_eval.core import language_label
+from cortex_eval.core import CRITICAL_TAG, language_label
 
 PATTERNS_KEPT = 30
 CONFUSIONS_KEPT = 50
@@ -84,7 +84,8 @@ def diagnose(failures: Failures, *, locations: Mapping[str, str] | None = None) 
     placed = locate(tuple(each.pattern for each in ranked), locations or {})
     kept = [each._replace(pattern=pattern) for each, pattern in zip(ranked, placed, strict=True)]
     pairs = _all_pairs(failures.entries)[:CONFUSIONS_KEPT]
-    return Diagnosis(tuple(kept[:PATTERNS_KEPT]), slices, pairs, critical_failures(failures.entries, order))
+    critical = critical_failures(failures.entries, order)
+    return Diagnosis(tuple(kept[:PATTERNS_KEPT]), slices, pairs, (*critical, *_tagged(failures, critical, order)))
 
 
 def _rank(found: Found) -> tuple[int, int, float, float, int, str]:
@@ -145,6 +146,15 @@ def critical_failures(entries: Mapping[Key, Entry], order: Mapping[str, int]) ->
         )
         found.append((severity != "critical", -len(cases), name, failure))
     return tuple(each[-1] for each in sorted(found, key=lambda one: one[:3]))
+
+
+def _tagged(failures: Failures, told: Sequence[CriticalFailure], order: Mapping[str, int]) -> Iterator[CriticalFailure]:
+    """Cases tagged as critical that failed in no way that is critical by itself."""
+    known = {case for each in told for case in each.cases}
+    tagged = [case for case, sort in failures.failed_sorts.items() if CRITICAL_TAG in sort[TAGS]]
+    if cases := sorted((case for case in tagged if case not in known), key=order.__getitem__):
+        kept = tuple(cases[:CASES_KEPT])
+        yield CriticalFailure(name=CRITICAL_TAG, scorer="", reason="", count=len(cases), cases=kept)
 
 
 def _drafts(entries: Mapping[Key, Entry]) -> Iterator[_Draft]:

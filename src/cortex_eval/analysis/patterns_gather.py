@@ -39,8 +39,8 @@ READ_AT_ONCE = 100
 _LENGTHS = (3, 10, 30, 100)
 _LENGTH_NAMES = ("1–3 words", "4–10 words", "11–30 words", "31–100 words", "over 100 words")
 _TEXT, _INTENT, _ENTITIES, _NEEDS = b'"text":"', b'"intent":"', b'"entities":{', b'"requires_context":true'
-INTENTS = 7
-"""Where in a sort its intents are."""
+TAGS, INTENTS = 3, 7
+"""Where in a sort its tags and intents are."""
 _TURN_NAMES = ("1", "2–3", "4 or more")
 
 Fact = tuple[str, str]

@@ -137,6 +137,16 @@ def hint(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def note(text: str) -> None:
+    """A remark, as a hint; a terminal gets it in lines, but for a command, which stays in one piece."""
+    said = f"Note: {text}"
+    if sys.stderr.isatty() and "cortex " not in text:
+        from textwrap import fill
+
+        said = fill(said, 80, break_long_words=False, break_on_hyphens=False)
+    hint(said)
+
+
 def advised(command: str) -> str:
     """A command that is advised, with the project file that was named for this one."""
     context = click.get_current_context(silent=True)

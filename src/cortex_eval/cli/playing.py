@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cortex_eval import reports
 from cortex_eval.cli import progress as progress_line
-from cortex_eval.cli.options import advised, hint, make_folder, out, print_json
+from cortex_eval.cli.options import advised, hint, make_folder, note, out, print_json
 from cortex_eval.cli.shown import print_report
 from cortex_eval.cli.suites import suite_lines
 from cortex_eval.config import Plan
@@ -90,8 +90,8 @@ def play(
     is_told = len(folders) > 1 and not as_json and not is_quiet
     for folder in {*folders.values(), *([dashboard.parent] if dashboard else [])}:
         make_folder(folder)  # before any call is paid for
-    for note in dict.fromkeys(note for plan in plans for note in plan.notes):
-        hint(f"Note: {note}")
+    for remark in dict.fromkeys(remark for plan in plans for remark in plan.notes):
+        note(remark)
     if rescore is None:
         _check_ways_out(plans)
     made: list[Report] = []

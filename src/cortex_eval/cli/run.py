@@ -19,6 +19,7 @@ from cortex_eval.cli.options import (
     fields_option,
     hint,
     json_option,
+    note,
     out,
     output_option,
     print_json,
@@ -277,8 +278,8 @@ def _describe(plans: list[Any], store: Store, *, as_json: bool) -> int:
     from cortex_eval.estimate import estimate_run
 
     estimates = [estimate_run(plan, store) for plan in plans]
-    for note in dict.fromkeys(note for each in estimates for note in each.notes):
-        hint(f"Note: {note}")
+    for remark in dict.fromkeys(remark for each in estimates for remark in each.notes):
+        note(remark)
     if as_json:
         documents = [each.to_dict() for each in estimates]
         print_json(documents[0] if len(documents) == 1 else documents)

@@ -62,11 +62,11 @@ def _gravest_first(report: Report) -> list[CriticalFailure]:
 def _told(failure: CriticalFailure, already: Collection[str]) -> str:
     count, one = failure.count, failure.count == 1
     cases = f"{count:,} {'case' if one else 'cases'}"
-    what = (
-        f"{'breaks' if one else 'break'} rule {failure.name} of {failure.scorer}"
-        if failure.is_rule
-        else f"{'fails' if one else 'fail'} {failure.name}"
-    )
+    what = f"{'fails' if one else 'fail'} {failure.name}"
+    if failure.is_rule:
+        what = f"{'breaks' if one else 'break'} rule {failure.name} of {failure.scorer}"
+    elif not failure.scorer:
+        what = f"tagged {failure.name} {'fails' if one else 'fail'}"
     reason = _cut_at_word(failure.reason.rstrip("."))
     is_said = any(reason in text for text in already)
     why = f" ({reason})" if failure.is_rule and reason and not is_said else ""
