@@ -99,8 +99,8 @@ def test_the_page_lists_the_cases_that_broke_and_marks_what_may_be_chance_as_ope
     gate = page[page.index('id="gate"') :]
     rows = dict(re.findall(r"<tr><th scope=row>([^<]*(?:<wbr>[^<]*)*)</th><td>(.*?)</td>", gate))
     marks = {name.replace("<wbr>", ""): mark for name, mark in rows.items()}
-    assert "? may be chance" in marks["Noise: Pass rate"]
-    assert "? too few cases" in marks["Evidence"]
+    assert "? may be chance" in marks["Not worse: Pass rate"]
+    assert "? too few cases" in marks["Enough evidence"]
     assert "✓ yes" in marks["Pass rate"]
 
 

@@ -23,6 +23,33 @@ def test_numbers_are_compared_across_spellings_scripts_and_units():
     assert missing_quantities("in 1986", numbers_of(["in 1987"])) == ["1986"]
 
 
+def test_equal_quantities_and_times_of_day_are_known():
+    assert missing_quantities("4000 mg", numbers_of(["4 g"])) == []
+    assert missing_quantities("90 minutes", numbers_of(["1.5 hours"])) == []
+    assert missing_quantities("4000 mg", numbers_of(["4 mg"])) == ["4000 mg"]
+    assert missing_quantities("at 14:00", numbers_of(["at 2 pm"])) == []
+    assert missing_quantities("at 2 o'clock", numbers_of(["at 14:00"])) == []
+    assert missing_quantities("at 14:00", numbers_of(["at 14"])) == []
+    assert missing_quantities("at 2 am", numbers_of(["at 14:00"])) == ["2 am"]
+    assert missing_quantities("from 14:00 to 16:30", numbers_of(["from 14:00 to 16:00"])) == ["16:30"]
+
+
+@pytest.mark.parametrize("use_embeddings", METHODS)
+@pytest.mark.parametrize(
+    ("passage", "claim"),
+    [
+        ("Visits are from 14:00 to 16:00.", "Visits are from 2 pm to 4 pm."),
+        ("Adults take at most 4 g a day.", "Adults take at most 4000 mg a day."),
+        ("Adults take at most 4 g a day.", "Adults take at most 4g a day."),
+    ],
+)
+def test_the_same_quantity_in_other_words_is_as_good_as_a_quotation(passage, claim, use_embeddings):
+    found = EmbeddedSupport(use_embeddings).support(claim, [passage])
+
+    assert found.probability > 0.95
+    assert not found.conflicts
+
+
 def test_names_stems_and_opposites():
     assert names("The director Anna Keller met Rao. Then they left.") == ["anna", "keller", "rao"]
     assert stem("studies") == stem("study")

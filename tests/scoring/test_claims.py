@@ -170,3 +170,8 @@ def test_an_answer_with_thousands_of_marks_keeps_each_with_its_sentence():
     assert [each.text for each in taken.claims[:2]] == ["Ginger is warm [1].", "Honey is sweet. [2]"]
     assert len(taken.claims) == 6_000
     assert taken.claims[-1].end == 3_000 * len("Ginger is warm [1]. Honey is sweet. [2]\n") - 1
+
+
+def test_a_unit_of_one_letter_can_end_a_sentence_and_an_initial_cannot():
+    assert [each.text for each in sentences("Take 6 g. Children take 3 g.")] == ["Take 6 g.", "Children take 3 g."]
+    assert len(sentences("It was J. Smith.")) == 1

@@ -137,6 +137,67 @@ def test_items_in_the_settings_may_be_texts_or_patterns():
     assert check("Drink water.", scorer).passed is False
 
 
+METHODS = [
+    False,
+    pytest.param(True, marks=pytest.mark.skipif(not can_embed(), reason="the extra `embed` is not installed")),
+]
+
+
+@pytest.mark.parametrize("use_embeddings", METHODS)
+@pytest.mark.parametrize(
+    ("item", "met", "not_met"),
+    [
+        ("at most 3 g in 24 hours", "At most 3 g in 24 hours.", "At most 6 g in 24 hours."),
+        ("at most 4 g in 24 hours", "No more than 4000 mg in 24 hours.", "No more than 400 mg in 24 hours."),
+        ("at most 4 g in 24 hours", "At most 4g in 24 hours.", "At most 4mg in 24 hours."),
+        ("a booster every 10 years", "You need a booster every 10 years.", "You need a booster every 30 years."),
+        ("take 125 micrograms", "Take 125 micrograms.", "Take 125 milligrams."),
+        ("take one tablet a day", "Take one tablet a day.", "Take two tablets a day."),
+        ("pain in the left knee", "The pain is in the left knee.", "The pain is in the right knee."),
+        ("take it before meals", "Take it before meals, not after meals.", "Take it after meals."),
+        (
+            "do not take aspirin with warfarin",
+            "Aspirin and warfarin should not be taken together.",
+            "You can take aspirin with warfarin.",
+        ),
+        ("do not take aspirin with warfarin", "Avoid aspirin with warfarin.", "Aspirin is fine with warfarin."),
+        ("keep insulin in the fridge", "Keep the insulin in the fridge.", "Do not keep insulin in the fridge."),
+        (
+            "public list of leaked passwords",  # what is spoken of, and no advice that could be denied
+            "It must not be in the public list of leaked passwords.",
+            "It must have twelve signs.",
+        ),
+        ("दवा खाली पेट न लें", "यह दवा खाली पेट न लें।", "यह दवा खाली पेट लें।"),
+    ],
+)
+def test_an_item_is_not_met_by_another_number_side_or_the_opposite(item, met, not_met, use_embeddings):
+    scorer = Completeness(items=(item,), use_embeddings=use_embeddings)
+
+    assert check(met, scorer).value == 1
+    assert check(not_met, scorer).value == 0
+
+
+def test_a_number_may_stand_in_another_sentence_than_the_words():
+    scorer = Completeness(items=("the highest dose of paracetamol is 3 g",), use_embeddings=False)
+
+    assert check("There is a highest dose of paracetamol. It is 3 g.", scorer).value == 1
+    assert check("The highest dose of paracetamol is 6 g. Children take 3 g.", scorer).value == 0
+
+
+def test_how_many_things_must_be_named_need_not_be_said():
+    scorer = Completeness(items=("names at least 2 side effects",), use_embeddings=False)
+
+    assert check("It names side effects such as nausea and a rash.", scorer).value == 1
+
+
+def test_the_reason_speaks_of_one_item_in_the_singular():
+    one, two = (Completeness(items=items, use_embeddings=False) for items in (("water",), ("water", "salt")))
+
+    assert check("Drink milk.", one).reason.startswith("0 of 1 item is there")
+    assert check("Drink water.", two).reason.startswith("1 of 2 items is there")
+    assert check("Drink milk.", two).reason.startswith("0 of 2 items are there")
+
+
 def test_a_checklist_file_is_read(tmp_path):
     path = tmp_path / "list.json"
     path.write_text(json.dumps({"items": [{"item": "Greets", "any": ["hello", "नमस्ते"]}]}), encoding="utf-8")

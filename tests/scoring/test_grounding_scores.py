@@ -205,3 +205,28 @@ async def test_the_scorers_are_registered_and_run():
     assert (
         await run_scorer(plan_scorer("hallucination_rate", settings={"use_embeddings": False}), one, reply)
     ).measure == 0
+
+
+def test_the_reason_promises_no_more_than_the_value():
+    def told(scorer, answer):
+        return score(scorer(use_embeddings=False), answer, GINGER).reason
+
+    other_order = "Early pregnancy nausea is eased by ginger."
+    assert told(Faithfulness, "It eases nausea in early pregnancy.") == "The claim is in the passages."
+    assert told(Faithfulness, other_order).startswith("The claim is probably in the passages: a chance of 0.")
+    assert told(Faithfulness, "The moon is made of cheese.") == "Not in the passages: “The moon is made of cheese.”."
+
+
+def test_reasons_are_in_the_singular_and_the_plural_where_they_should_be():
+    def told(answer):
+        return score(HallucinationRate(use_embeddings=False), answer, GINGER).reason
+
+    true, other, wrong = (
+        "Turmeric contains curcumin.",
+        "It eases nausea in early pregnancy.",
+        "The moon is made of cheese.",
+    )
+    assert told(true) == "The claim is in the passages."
+    assert told(wrong) == f"The claim is not in the passages: “{wrong}”."
+    assert told(f"{true} {wrong}") == f"1 of 2 claims is not in the passages: “{wrong}”."
+    assert told(f"{true} {other}") == "0 of 2 claims are not in the passages."

@@ -14,6 +14,7 @@ from cortex_eval import evaluate
 from cortex_eval.core import Case, InputError, Reply, Score, to_json
 from cortex_eval.scoring import scorers
 from cortex_eval.scoring.retrieval import ContextPrecision, ContextRecall, average_precision, overlap
+from cortex_eval.targets import RecordedTarget
 
 CAPITAL = "Paris is the capital of France."
 LANDMARK = "The Eiffel Tower is one of the most famous landmarks in Paris."
@@ -203,3 +204,28 @@ def test_the_figures_of_the_page_hold_on_xquad(language):
     assert min(halves) == 1.0
     assert sum(value >= 0.5 for value in shifted) / len(shifted) > 0.9
     assert max(same_article) < 0.5
+
+
+@pytest.mark.parametrize("name", ["context_recall", "context_precision"])
+def test_what_was_retrieved_is_not_compared_with_itself(name):
+    sample = {"user_input": "Where is it?", "response": "In Paris.", "retrieved_contexts": [CAPITAL, LANDMARK]}
+
+    alone, with_reference, with_ids = evaluate(
+        [
+            sample,
+            {**sample, "user_input": "Where?", "reference_contexts": [LANDMARK]},
+            {**sample, "user_input": "And?", "reference_context_ids": ["d1"], "retrieved_contexts": ["d1", "d2"]},
+        ],
+        RecordedTarget(),
+        [name],
+        store=None,
+    ).results
+
+    assert alone.scores[name]["value"] is None
+    assert "reference_contexts" in alone.scores[name]["reason"]
+    assert with_reference.scores[name]["value"] is not None
+    assert with_ids.scores[name]["value"] is not None
+
+
+async def test_a_target_that_finds_exactly_the_passages_of_the_case_is_scored():
+    assert (await recall(case(CAPITAL, LANDMARK), Reply(contexts=(CAPITAL, LANDMARK)))).value == 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from cortex_eval.core import Case, InputError, Range, Reply, Score, shorten
 from cortex_eval.scoring.base import scorers
+from cortex_eval.scoring.checklist_details import as_in, has_details, spaced
 from cortex_eval.scoring.checklist_items import Checklist, Item, Part, make_checklist, plain_item, read_checklist
 from cortex_eval.scoring.claims import Claim, sentences
 from cortex_eval.scoring.denial import is_taken_back, sentence_around
@@ -68,7 +69,7 @@ class _Text(NamedTuple):
 class Completeness:
     """The share of the items of a checklist that are in the reply; complete at 75 %."""
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     checklist: Path | None = None
     """A JSON file of items; None: `items`, or the eight of an Ayurvedic consultation."""
@@ -134,7 +135,8 @@ class Completeness:
         value = present / len(found)
         missing = [item.text for item, row in zip(job.items, found, strict=True) if not row["present"]]
         only = f"patterns and words only ({job.lexical_because})"
-        reason = f"{present} of {len(found)} items are there, by "
+        reason = f"{present} of {len(found)} {'item' if len(found) == 1 else 'items'} "
+        reason += f"{'is' if 1 in (present, len(found)) else 'are'} there, by "
         reason += f"{only if job.lexical_because else 'patterns, words and meaning'}."
         if missing:
             reason += f" Missing: {'; '.join(shorten(each, 60) for each in missing)}."
@@ -193,7 +195,9 @@ class Completeness:
         hits = []
         for number, sentence in enumerate(text.sentences):
             closeness = max(float(text.vectors[sentence.text] @ example) for example in examples)
-            if closeness >= self.similarity and _counts(part, text, sentence.start, sentence.end):
+            if closeness < self.similarity or not _counts(part, text, sentence.start, sentence.end):
+                continue
+            if part.patterns is not None or has_details(part.name, as_in(part.name, sentence.text), text.text):
                 hits.append(_Hit(number, sentence.text, "meaning"))
         return hits
 
@@ -210,15 +214,17 @@ def _by_pattern(part: Part, text: _Text) -> list[_Hit]:
 
 
 def _by_words(part: Part, text: _Text) -> list[_Hit]:
-    """Sentences that have most of the words of the part's name."""
-    wanted = content_words(plain(part.name))
+    """Sentences that have most of the words of the part's name, and its details."""
+    name = spaced(plain(part.name))
+    wanted = content_words(name)
     if not wanted:
         return []
-    return [
-        _Hit(number, sentence.text, "words")
-        for number, sentence in enumerate(text.sentences)
-        if len(wanted & content_words(sentence.text)) / len(wanted) >= WORDS_NEEDED
-    ]
+    hits = []
+    for number, sentence in enumerate(text.sentences):
+        said = as_in(name, sentence.text)
+        if len(wanted & content_words(said)) / len(wanted) >= WORDS_NEEDED and has_details(name, said, text.text):
+            hits.append(_Hit(number, sentence.text, "words"))
+    return hits
 
 
 def _counts(part: Part, text: _Text, start: int, end: int) -> bool:

@@ -288,8 +288,8 @@ def _full_stop_ends(text: str, start: int, stop: int, after: int, end: int) -> b
     opening = rest.lstrip("\"'“”‘’([*_")[:1]
     if word in _ABBREVIATIONS:
         return word in _CAN_END and opening.isupper()
-    if re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", word):  # an initial, or U.S.
-        return False
+    if re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", word):  # an initial, or U.S.; but "6 g." ends a sentence
+        return re.search(r"\d [glmh]$", text[start:stop]) is not None and not opening.islower()
     return not opening.islower()
 
 

@@ -11,9 +11,12 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from cortex_eval.scoring.quantities import read_quantities, spoken_numbers
+from cortex_eval.scoring.quantities_equal import CLOCK, Time, equal_quantities, read_times, without_times
 from cortex_eval.scoring.words import STOP_WORDS, words
 
 _DEGREES = frozenset({"degree", "°C", "°F"})
+_ONLY = tuple([word] for word in ("only", "just", "merely", "simply"))
+"""*Not only* denies nothing."""
 REACH = 3
 """So many words a negation takes back."""
 _NEGATIONS_TEXT = """
@@ -53,13 +56,19 @@ _OPPOSITES = tuple(
 
 
 def numbers_of(texts: Iterable[str]) -> dict[Decimal, set[str | None]]:
-    """The numbers of some texts, in digits or in words, each with its units; None: it also stands without one."""
+    """The numbers of some texts, in digits or in words, each with its units; None: it also stands without one.
+
+    A time of day is the minutes since midnight, with the unit `CLOCK`; its hours and minutes are numbers too.
+    """
     units: dict[Decimal, set[str | None]] = {}
     for text in texts:
         for value, unit, _ in read_quantities(text):
             units.setdefault(value, set()).add(unit)
         for value in spoken_numbers(text):
             units.setdefault(value, set()).add(None)
+        for time in read_times(text):
+            for minutes in time.minutes:
+                units.setdefault(Decimal(minutes), set()).add(CLOCK)
     return units
 
 
@@ -71,20 +80,41 @@ class Denials(NamedTuple):
 
 
 def missing_quantities(claim: str, known: Mapping[Decimal, AbstractSet[str | None]]) -> list[str]:
-    """The numbers of a claim, as written, that are not known, or only with other units.
+    """The numbers of a claim, as written, that are not known, or only with other units; 4000 mg is known by 4 g.
 
     A number in words is looked for like one in digits; *one*, which is an article more often, is not.
     """
-    missing = [
-        text for value, unit, text in read_quantities(claim) if value not in known or not _is_known(unit, known[value])
-    ]
     # Of `twenty five` the numbers 20, 5 and 25 are read: it is missing only when none of them is there.
     spoken = spoken_numbers(claim) - {Decimal(1)}
-    return missing + ([f"{max(spoken):f}"] if spoken and not spoken & known.keys() else [])
+    is_unknown = bool(spoken) and not spoken & known.keys()
+    return missing_in_digits(claim, known) + ([f"{max(spoken):f}"] if is_unknown else [])
+
+
+def missing_in_digits(claim: str, known: Mapping[Decimal, AbstractSet[str | None]]) -> list[str]:
+    """The same for numbers in digits alone."""
+    missing = [each.text for each in read_times(claim) if not _is_time_known(each, known)]
+    return missing + [
+        text for value, unit, text in read_quantities(without_times(claim)) if not _is_there(value, unit, known)
+    ]
+
+
+def _is_time_known(time: Time, known: Mapping[Decimal, AbstractSet[str | None]]) -> bool:
+    """Whether a passage has this time, or, of a full hour, its number: 14:00, where it says *at 14*."""
+    if any(CLOCK in known.get(Decimal(each), ()) for each in time.minutes):
+        return True
+    return time.minutes[0] % 60 == 0 and any(None in known.get(Decimal(each // 60), ()) for each in time.minutes)
+
+
+def _is_there(value: Decimal, unit: str | None, known: Mapping[Decimal, AbstractSet[str | None]]) -> bool:
+    if value in known and _is_known(unit, known[value] - {CLOCK}):
+        return True
+    return any(each.unit in known.get(each.value, ()) for each in equal_quantities(value, unit))
 
 
 def _is_known(unit: str | None, units: AbstractSet[str | None]) -> bool:
     """Whether a number with this unit can be meant; one without a unit can be anything, and `350 degrees` be 350 °F."""
+    if not units:
+        return False
     if unit is None or None in units or unit in units:
         return True
     return "degree" in {unit, *units} and bool(_DEGREES & {unit}) and bool(_DEGREES & units)
@@ -99,7 +129,7 @@ def denied_words(text_words: Sequence[str]) -> set[str]:
     """The words that a negation takes back: the three after it, in Hindi the three before it and the one after."""
     denied: set[str] = set()
     for i, word in enumerate(text_words):
-        if word in _NEGATIONS:
+        if word in _NEGATIONS and text_words[i + 1 : i + 2] not in _ONLY:
             near = text_words[i + 1 : i + 1 + REACH] if word.isascii() else text_words[max(0, i - REACH) : i + 2]
             denied.update(each for each in near if each not in _NEGATIONS)
     return denied - STOP_WORDS

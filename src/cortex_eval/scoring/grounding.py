@@ -121,7 +121,7 @@ def _cumulated(name: str, logit: float) -> float:
 class Faithfulness:
     """The chance that everything the reply claims stands in its passages."""
 
-    version: ClassVar[str] = "3"
+    version: ClassVar[str] = "4"
 
     by: str = "embedded"
     use_embeddings: bool = True
@@ -155,7 +155,7 @@ class Faithfulness:
 class HallucinationRate:
     """The share of the reply's claims that no source supports; reports show this rate, of which less is better."""
 
-    version: ClassVar[str] = "3"
+    version: ClassVar[str] = "4"
 
     use_embeddings: bool = True
     """False: compare words only."""
@@ -184,15 +184,19 @@ def _faithfulness(found: Grounding) -> Score:
         return _not_applicable("faithfulness", found)
     worst = min(range(len(found.supported)), key=lambda i: found.supported[i].probability)
     value = calibrated_minimum([each.probability for each in found.supported])
-    quote = shortened(found.claims[worst].text)
-    conflicts = found.supported[worst].conflicts
-    why = f" ({conflicts[0]})" if conflicts else ""
-    count = len(found.claims)
-    if found.hallucinated or value < 0.5:
-        reason = f"Least supported of {count} {_claims(count)}: “{quote}”{why}."
-    else:
-        reason = f"All {count} claims are in the passages." if count > 1 else "The claim is in the passages."
+    reason = _in_words(value, found.supported[worst], shortened(found.claims[worst].text), len(found.claims))
     return Score(name="faithfulness", value=value, reason=reason, evidence=evidence_of(found))
+
+
+def _in_words(value: float, least: Supported, quote: str, count: int) -> str:
+    """What a value says of the claims; below 1 it is a chance, and the reason does not promise more."""
+    why = f" ({least.conflicts[0]})" if least.conflicts else ""
+    if least.label == "hallucinated" or value < 0.5:
+        return f"{f'Least supported of {count} claims' if count > 1 else 'Not in the passages'}: “{quote}”{why}."
+    what = "The claim is" if count == 1 else f"All {count} claims are"
+    if value == 1:
+        return f"{what} in the passages."
+    return f"{what} probably in the passages: a chance of {value:.2f}, by “{quote}”{why}."
 
 
 def _hallucination_rate(found: Grounding) -> Score:
@@ -205,7 +209,10 @@ def _hallucination_rate(found: Grounding) -> Score:
         for claim, each in zip(found.claims, found.supported, strict=True)
         if each.label == "hallucinated"
     ]
-    reason = f"{found.hallucinated} of {count} {_claims(count)} are not in the passages"
+    if count == 1:
+        reason = "The claim is not in the passages" if unsupported else "The claim is in the passages"
+    else:
+        reason = f"{len(unsupported)} of {count} claims {'is' if len(unsupported) == 1 else 'are'} not in the passages"
     reason += f": “{unsupported[0]}”." if unsupported else "."
     return Score(
         name="hallucination_rate",
@@ -273,10 +280,6 @@ def fingerprint_of(use_embeddings: bool) -> str:
     """Whether meanings or only words can be compared here, and with what parameters."""
     method = "embedding" if use_embeddings and can_embed() else "lexical"
     return f"{method} {parameters()['version']}"
-
-
-def _claims(count: int) -> str:
-    return "claim" if count == 1 else "claims"
 
 
 def shortened(text: str, limit: int = 120) -> str:

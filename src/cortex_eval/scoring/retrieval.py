@@ -18,6 +18,12 @@ REFERENCE_IDS = "reference_context_ids"
 FEWEST_WORDS = 5
 """A shorter text counts as this long where words are shared: two words in common are an accident."""
 NOTHING_RETRIEVED = "The reply does not say what was retrieved: it has no contexts."
+CONTEXTS_OF = "contexts_of"
+"""In the metadata of a reply, `case`: its contexts are the passages of the case (`targets/own_replies.py` says so)."""
+NOTHING_TO_COMPARE = (
+    "The row holds only what was retrieved: without reference_contexts or reference_context_ids it would be compared "
+    "with itself."
+)
 SHOWN = 60
 """Characters of a passage in the evidence."""
 
@@ -58,6 +64,8 @@ class _Compares:
         ids, texts = names_in(case.metadata.get(self.ids)), _reference_texts(case)
         if are_names(texts):
             ids, texts = ids or tuple(map(folded, texts)), ()
+        if not ids and REFERENCE_TEXTS not in case.metadata and reply.metadata.get(CONTEXTS_OF) == "case":
+            return NOTHING_TO_COMPARE
         if not ids and not texts:
             return f"The case does not say what should be retrieved: it has no passages and no {self.ids}."
         found = retrieved_for(case, reply)
@@ -75,7 +83,7 @@ class _Compares:
 class ContextRecall(_Compares):
     """Of what should be retrieved, the share that was."""
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """0..1; None when it is not known what should be retrieved, or what was."""
@@ -94,7 +102,7 @@ class ContextRecall(_Compares):
 class ContextPrecision(_Compares):
     """Average precision: whether what was wanted stands before what was not."""
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     async def score(self, case: Case, reply: Reply) -> Score:
         """0..1; None when it is not known what should be retrieved, or what was."""

@@ -17,6 +17,8 @@ from cortex_eval.scoring.facts import (
     stems,
 )
 from cortex_eval.scoring.library import Library, Match, runs
+from cortex_eval.scoring.negation import Verdict, may_deny, verdict
+from cortex_eval.scoring.quantities_changed import Changed, changed_amount
 from cortex_eval.scoring.words import words
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ FEW_WORDS = 4
 """So few words can stand in a passage by chance, unless they are a sentence of it."""
 SAME_MATTER = 0.5
 """Share of a claim's words in one sentence, from which the two speak of the same."""
+HELD_AGAINST = 8
+"""Sentences with most of a claim's words, of which one may say its opposite, and another the same."""
 
 
 @dataclass(slots=True)
@@ -71,15 +75,20 @@ def _add_conflicts(signs: Signs, claim: str, shelf: Library, match: Match, asked
     known = {*shelf.having, *stems(asked)}
     strangers = [name for name in names(claim) if stem(name.replace("’", "'").split("'")[0]) not in known]
     denied, opposites = Denials(set(), set()), []
-    if match.sentence >= SAME_MATTER and not signs.figures["quoted"]:
+    is_near = match.sentence >= SAME_MATTER
+    if is_near and not signs.figures["quoted"]:
         nearest = shelf.sentences[match.best_sentence].words
         denied, opposites = denials(words(claim), nearest), opposed(words(claim), nearest)
+    found, changed = _held_against(claim, shelf, is_quoted=bool(signs.figures["quoted"])) if is_near else ("", None)
+    if found == "agrees":
+        denied = Denials(set(), set())
+    signs.conflicts += [f"{changed.ours!r}, where the passage has {changed.theirs!r}"] if changed else []
     signs.conflicts += [f"the number {number} is not in the passages" for number in numbers]
     signs.conflicts += [f"the name {name!r} is not in the passages" for name in strangers]
     signs.conflicts += [f"{ours!r}, where the passage has {theirs!r}" for ours, theirs in opposites]
-    if denied.by_claim:
+    if denied.by_claim or found == "denies":
         signs.conflicts.append("it denies what the passage says")
-    if denied.by_source:
+    if denied.by_source or found == "is denied":
         signs.conflicts.append("the passage denies it")
     signs.figures |= {
         "numbers": min(2, len(numbers)) / 2,
@@ -89,7 +98,16 @@ def _add_conflicts(signs: Signs, claim: str, shelf: Library, match: Match, asked
         "denied": float(bool(denied.by_claim)),
         "denied_there": float(bool(denied.by_source)),
         "opposed": float(bool(opposites)),
+        "contradicted": float(changed is not None or found in ("denies", "is denied")),
     }
+
+
+def _held_against(claim: str, shelf: Library, *, is_quoted: bool) -> tuple[Verdict, Changed | None]:
+    """Whether the closest sentences deny the claim, and a number that they have otherwise; a quotation changes none."""
+    near = [shelf.sentences[i] for i in shelf.nearest(stems(claim), HELD_AGAINST)]
+    texts = [each.text for each in near]
+    can_deny = may_deny(words(claim)) or any(may_deny(each.words) for each in near)
+    return verdict(claim, texts) if can_deny else "", None if is_quoted else changed_amount(claim, texts)
 
 
 def add_meaning(signs: Signs, claim: Tokens, sentences: Mapping[int, Tokens], match: Match) -> None:

@@ -20,7 +20,7 @@ from cortex_eval.scoring.support import EmbeddedSupport, reads_as_english
 class Summary:
     """Half how far the source supports the reply's claims, half how close the reply is to a reference summary."""
 
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     use_embeddings: bool = True
     """False: compare words only."""

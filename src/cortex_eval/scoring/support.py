@@ -14,6 +14,7 @@ from cortex_eval.scoring.claims import without_references
 from cortex_eval.scoring.embedding import MiniLM, Tokens, can_embed, load_embedder
 from cortex_eval.scoring.facts import stems
 from cortex_eval.scoring.library import Library, Match, Window, library
+from cortex_eval.scoring.quantities_equal import as_written
 from cortex_eval.scoring.signs import NEAREST, Signs, add_meaning, signs_of_words
 from cortex_eval.scoring.words import share_of_latin, words
 
@@ -26,6 +27,9 @@ QUOTED = 0.6
 """Share of a claim's runs of three words that stand in the passages, from which it is grounded and not paraphrased."""
 COVERED = 0.6
 """Share of a claim's words in its evidence, below which it is inferred and not paraphrased."""
+
+CONTRADICTED = 0.1
+"""What is left of a claim's chance when the passages say its opposite, or another number of the same."""
 
 
 class Evidence(NamedTuple):
@@ -109,7 +113,7 @@ def look_up(question: Question) -> _LookedUp | None:
     shelf = library(question.passages)
     if not shelf.sentences:
         return None
-    claim = _said(question)
+    claim = as_written(_said(question), question.passages)
     match = shelf.match(stems(claim))
     return _LookedUp(question, claim, shelf, match, signs_of_words(claim, shelf, match, asked=question.asked))
 
@@ -165,7 +169,7 @@ def parameters() -> dict[str, Any]:  # Any: JSON of our own
 def _supported(found: _LookedUp) -> Supported:
     figures = found.signs.figures
     method = "embedding" if "cosine" in figures else "lexical"
-    chance = probability(figures, method)
+    chance = probability(figures, method) * (CONTRADICTED if figures["contradicted"] else 1)
     return Supported(
         probability=chance,
         label=_label(chance, figures),
