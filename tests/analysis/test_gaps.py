@@ -2,7 +2,8 @@
 
 from made_results import made_case, made_report, made_result, made_run, simple_results
 
-from cortex_eval.core import Secret
+from cortex_eval.analysis import Report
+from cortex_eval.core import CaseCheck, Expected, Secret
 
 NO_ANSWER = {"value": None, "reason": "The case has no expected answer."}
 RAISED = {"error": {"kind": "raised", "message": "The scorer 'raises' raised TypeError: no\n len()."}}
@@ -109,6 +110,18 @@ def test_the_first_message_of_each_kind_of_error_is_kept():
     rows = [made_result(made_case(i), i, state="error_target", scores={}) for i in range(3)]
     report = made_report(rows)
     assert report.error_messages == {"error_target: timeout": "no answer in 10 s"}
+
+
+def test_checks_of_cases_that_no_scorer_looks_at_are_told():
+    checked = Expected(checks=(CaseCheck(type="contains", value="112"),))
+    rows = [made_result(made_case(i, expected=checked if i < 2 else Expected()), i) for i in range(3)]
+    told = "2 cases have checks of their own, and no scorer looks at them: add checks to the scorers of chat."
+
+    def report_with(kind: str) -> Report:
+        return made_report(rows, run=made_run(3, suite="chat", manifest={"scorers": {"accuracy": {"kind": kind}}}))
+
+    assert told in report_with("accuracy").notes
+    assert told not in report_with("checks").notes
 
 
 def test_a_report_is_told_in_one_line():

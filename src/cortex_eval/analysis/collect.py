@@ -55,6 +55,8 @@ class Collector:
         self.coverages = Coverages()
         self.has_pairs = False
         """Whether any case is parallel to another."""
+        self.with_checks = 0
+        """Cases with checks of their own."""
         self.tag_sets: set[tuple[str, ...]] = set()
         self.has_too_many_tags = False
         self._observers = observers
@@ -91,6 +93,7 @@ class Collector:
         if first.case_json is not None:
             self.coverages.add(first.case_json, first.category, first.tags)
             self.has_pairs = self.has_pairs or b'"parallel_of"' in first.case_json
+            self.with_checks += b'"checks":[{"type":' in first.case_json
         if len(rows) == 1:
             self._add_only_row(tally, first, cluster)
         else:

@@ -133,6 +133,7 @@ def summarise(
             *gap_notes(whole, run, metrics, unscored),
             *_notes(method, cases=whole.cases),
             *_tag_notes(collected),
+            *_check_notes(collected, run),
         ),
         confidence=confidence,
         classification=respelt_classes(classification, coverage, failures.stated, failures.counting.kinds),
@@ -327,6 +328,13 @@ def _latency(collected: Collector) -> Latency:
 def _times(tally: Tally, run: RunRecord) -> Sequence[float]:
     """How long the replies of some cases took; with repeats, only the means of those are known."""
     return tally.series["latency_ms"].values if run.repeats == 1 and "latency_ms" in tally.series else ()
+
+
+def _check_notes(collected: Collector, run: RunRecord) -> Iterable[str]:
+    planned = run.manifest.get("scorers")
+    if collected.with_checks and planned and all(each.get("kind") != "checks" for each in planned.values()):
+        have = "1 case has checks" if collected.with_checks == 1 else f"{collected.with_checks:,} cases have checks"
+        yield f"{have} of their own, and no scorer looks at them: add checks to the scorers of {run.suite}."
 
 
 def _tag_notes(collected: Collector) -> tuple[str, ...]:
