@@ -252,7 +252,7 @@ class _Play:
         else:
             errors = ["error_target"] if len(answered) < len(case.turns) else []
             self.progress.count([*errors, *(each.state for each in verdicts)])
-            self.so_far.settle(waiting.ordinal, results_of(self.run.id, waiting, case, answered, verdicts))
+            self.so_far.settle(waiting.ordinal, lambda: results_of(self.run.id, waiting, case, answered, verdicts))
         finally:
             self.backlog.release()
 

@@ -63,15 +63,15 @@ class SoFar:
         self._begun = upto
         self._open |= Counter(open_)
 
-    def settle(self, ordinal: int, made: Sequence[Result]) -> None:
-        """One repeat of a case has got its verdicts, or its error, for good; `made`: its results, if they are at hand.
+    def settle(self, ordinal: int, make: Callable[[], Sequence[Result]]) -> None:
+        """One repeat of a case has got its verdicts, or its error, for good; `make`: its results, if they are at hand.
 
         Those of several repeats, and what does not fit into the memory, are read when their time comes.
         """
         left = self._open.pop(ordinal, 1) - 1
         if left > 0:
             self._open[ordinal] = left
-        if made and self._run.repeats == 1 and not made[0].repeat and self._held_bytes <= HELD_BYTES:
+        if self._run.repeats == 1 and self._held_bytes <= HELD_BYTES and (made := make()) and not made[0].repeat:
             self._held[ordinal] = made
             self._held_bytes += sum(map(_size, made))
 
