@@ -7,6 +7,8 @@ import json
 import pytest
 from installed import Folder
 
+pytestmark = pytest.mark.slow
+
 ANSWER = "Adults may take 2 tablets of 500 mg paracetamol at once, up to 4 g in 24 hours."
 BOT = f"""
 def answer(question):

@@ -55,8 +55,7 @@ def told(report: Any) -> dict[str, Any]:
     return {**replace(report, timestamp="").to_dict(), "run": report.run.id, "timestamp": ""}
 
 
-@pytest.mark.parametrize("held", [-1, 4_000, sofar.HELD_BYTES])
-@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize(("repeats", "held"), [(1, -1), (1, 4_000), (1, sofar.HELD_BYTES), (3, sofar.HELD_BYTES)])
 async def test_what_was_summed_up_on_the_way_is_what_the_store_says_afterwards(
     scripted_service, store, at_once_and_often, repeats, held, monkeypatch
 ):
