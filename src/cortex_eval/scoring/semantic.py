@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from cortex_eval.core import Case, Reply, Score
 from cortex_eval.scoring.base import scorers
-from cortex_eval.scoring.embedding import MINILM, embedders, load_embedder, words_for_method
-from cortex_eval.scoring.similarity import has_model, why_words
+from cortex_eval.scoring.embedding import load_embedder
+from cortex_eval.scoring.similarity import ByMeaning, why_words
 from cortex_eval.scoring.words import content_words, words
 
 _SHOWN = {"question": "to the question", "expected": "to the expected answer"}
@@ -25,31 +24,8 @@ class _Closeness(NamedTuple):
 
 @scorers.register("relevance")
 @dataclass(frozen=True, slots=True)
-class Relevance:
+class Relevance(ByMeaning):
     """How close in meaning the reply is to the question, or to an expected answer, whichever is closer."""
-
-    version: ClassVar[str] = "1"
-
-    use_embedding_similarity: bool = True
-    """False: compare words, not meanings."""
-    embedding_model: str = MINILM
-
-    def __post_init__(self) -> None:
-        embedders.find(self.embedding_model)  # an unknown name is told before anything runs
-
-    @property
-    def fingerprint(self) -> str:
-        """Whether meanings or only words can be compared here."""
-        return "embedding" if self._can_embed() else "lexical"
-
-    @property
-    def scores_by(self) -> str:
-        """The embedding model, or words."""
-        return words_for_method(wants_meanings=self.use_embedding_similarity, has_model=self._can_embed())
-
-    async def score(self, case: Case, reply: Reply) -> Score:
-        """0..1; None when there is nothing to compare with."""
-        return (await asyncio.to_thread(self.score_batch, [(case, reply)]))[0]
 
     def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
         """One score for each pair; all texts are embedded together."""
@@ -60,9 +36,6 @@ class Relevance:
             _to_score(case, reply, _compare_words(case, reply, reason) if reason else next(by_meaning))
             for (case, reply), reason in zip(pairs, reasons, strict=True)
         ]
-
-    def _can_embed(self) -> bool:
-        return has_model(self.embedding_model, wanted=self.use_embedding_similarity)
 
     def _reason_for_words(self, case: Case, reply: Reply) -> str:
         return why_words(

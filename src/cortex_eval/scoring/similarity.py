@@ -46,10 +46,9 @@ class Closeness(NamedTuple):
         return f"shared words (lexical fall-back: {self.fall_back})" if self.fall_back else "meaning"
 
 
-@scorers.register("similarity")
 @dataclass(frozen=True, slots=True)
-class Similarity:
-    """How close in meaning the reply is to the nearest expected answer, whatever the question was."""
+class ByMeaning:
+    """A scorer that compares meanings where it can, and words elsewhere."""
 
     version: ClassVar[str] = "1"
 
@@ -72,8 +71,18 @@ class Similarity:
         return words_for_method(wants_meanings=self.use_embedding_similarity, has_model=has)
 
     async def score(self, case: Case, reply: Reply) -> Score:
-        """0..1; None without an expected answer."""
+        """0..1; None when there is nothing to compare with."""
         return (await asyncio.to_thread(self.score_batch, [(case, reply)]))[0]
+
+    def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
+        """One score for each pair; all texts are embedded together."""
+        raise NotImplementedError
+
+
+@scorers.register("similarity")
+@dataclass(frozen=True, slots=True)
+class Similarity(ByMeaning):
+    """How close in meaning the reply is to the nearest expected answer, whatever the question was."""
 
     def score_batch(self, pairs: Sequence[tuple[Case, Reply]]) -> list[Score]:
         """One score for each pair; all texts are embedded together."""
